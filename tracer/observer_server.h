@@ -1,0 +1,63 @@
+// ObserverServer: hears the tensor observers that are preloaded into jobs.
+//
+// A job started with LD_PRELOAD=thermocline_observer.so and
+// THERMOCLINE_OBSERVER=PATH connects to the Unix socket PATH and tells of
+// every tensor allocation, logical operator and phase. The job never fails
+// because nobody listens, and never waits long for a slow listener: what
+// cannot be told is counted and told later as a Loss.
+//
+// Thread safety: one thread uses a server. Times are CLOCK_MONOTONIC.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "traces/result.h"
+#include "traces/trace.h"
+
+namespace thermocline {
+
+struct TensorDied {
+  ObjectId serial = 0;
+  Nanos time = 0;
+};
+
+// The first event of a connection is Hello, the last Goodbye.
+struct ObserverHello {
+  std::string framework;  // "torch 1.13.1"
+};
+struct ObserverGoodbye {};
+
+struct ObserverEvent {
+  int pid = 0;  // of the job, from the socket's credentials
+  std::variant<ObserverHello, Tensor, TensorDied, Operator, Mark, Loss,
+               ObserverGoodbye>
+      what;
+};
+
+class ObserverServer {
+ public:
+  /// Listens on `path`, mode 0600. Errors: kIo with path and cause (in use,
+  /// too long: a Unix socket's path has at most 107 bytes).
+  static Result<ObserverServer> listen(const std::string& path);
+  ObserverServer(ObserverServer&&) noexcept;
+  ObserverServer& operator=(ObserverServer&&) noexcept;
+  ~ObserverServer();  // closes and removes the socket
+
+  /// An epoll descriptor: readable when poll() would return something.
+  int descriptor() const;
+
+  /// All events that have arrived; never blocks. A connection that sends
+  /// nonsense is closed and reported as a Loss. Bounded: at most about 1 MiB
+  /// is decoded a call.
+  std::vector<ObserverEvent> poll();
+
+ private:
+  struct Impl;
+  explicit ObserverServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thermocline

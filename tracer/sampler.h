@@ -1,0 +1,62 @@
+// Sampler: a source of sampled memory accesses and hardware counters.
+//
+// One decoder of perf's record format serves every source: a perf pipe stream
+// (a file, FIFO or character device that carries what `perf record -o -`
+// writes; the emulated machine's samples are such a stream), and the live ring
+// buffers of perf_event_open. Loss is counted, never silent.
+//
+// Thread safety: one thread uses a sampler. Ownership: closes its descriptors
+// when destroyed.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "traces/result.h"
+#include "traces/trace.h"
+
+namespace thermocline {
+
+// What came since the last read.
+struct SampleBatch {
+  std::vector<Sample> samples;
+  std::vector<Counters> counters;
+  std::uint64_t lost = 0;       // records the source says it dropped
+  std::uint64_t throttled = 0;  // times the kernel paused sampling
+  std::uint64_t malformed = 0;  // records that could not be decoded
+  Nanos newest = -1;            // latest time on the source's clock; -1: none
+  bool ended = false;           // the source will deliver no more
+};
+
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+
+  /// Waits until something arrives or `timeout` passes, then returns all that
+  /// is there. Errors: kIo, kCorrupt (the stream is not perf's).
+  virtual Result<SampleBatch> read(std::chrono::milliseconds timeout) = 0;
+
+  /// Descriptor that becomes readable when read() would return something, for
+  /// poll; -1 where there is none.
+  virtual int descriptor() const = 0;
+
+  /// "monotonic", or "virtual" where the stream runs on the emulated
+  /// machine's clock.
+  virtual std::string clock() const = 0;
+
+  /// True when samples carry no process (thread == 0xffffffff), so that they
+  /// must be attributed by the targets' mappings.
+  virtual bool unattributed() const = 0;
+};
+
+/// Opens a source by its description:
+///   "stream:PATH"   perf pipe stream from a file, FIFO or device
+///   "perf[:EVENTS]" live sampling of process `pid` (perf_event_open)
+///   "none"          no samples
+/// Errors name the path or the missing right and the remedy.
+Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
+                                              int pid);
+
+}  // namespace thermocline

@@ -1,0 +1,54 @@
+// RegionMap: cuts an address space into regions, the objects that pages are
+// placed by.
+//
+// A region is `region_bytes` of address space, aligned to its size and clipped
+// to the mappings that can be placed. The map only grows: a region keeps its
+// number while the job lives, so that heat gathered under an ObjectId stays
+// with it. The daemon and the learning environment use the same map, so that
+// what the agent learns is what the daemon sees.
+//
+// Thread safety: none. Cost: add and find are O(1) amortised.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/trace.h"
+#include "traces/types.h"
+
+namespace thermocline {
+
+struct Region {
+  Address start = 0;
+  Address end = 0;
+  Bytes bytes() const { return end - start; }
+};
+
+class RegionMap {
+ public:
+  /// Requires: region_bytes is a power of two and at least a page.
+  explicit RegionMap(Bytes region_bytes = 256 * 1024);
+
+  /// Adds the regions of a mapping, or widens those that exist. Mappings that
+  /// cannot be placed ([vdso], [vvar], [vsyscall]) are ignored.
+  void add(const Mapping& mapping);
+  /// The region of an address, if any mapping covers it.
+  std::optional<ObjectId> find(Address address) const;
+  const Region& region(ObjectId id) const { return regions_[id]; }
+  std::span<const Region> regions() const { return regions_; }
+  Bytes region_bytes() const { return region_bytes_; }
+
+  /// True for mappings whose pages may be placed at all: private or shared
+  /// data of the process, not the kernel's special areas.
+  static bool placeable(const Mapping& mapping);
+
+ private:
+  Bytes region_bytes_;
+  int shift_;
+  std::vector<Region> regions_;
+  std::unordered_map<Address, ObjectId> by_slot_;  // address >> shift
+};
+
+}  // namespace thermocline

@@ -1,0 +1,130 @@
+// Trace: all that was seen of one run of a job, in memory.
+//
+// Every time in a trace is on one clock, Trace::Info::clock, in nanoseconds;
+// a recorder that hears of events on another clock converts them before it
+// writes. The file format is in FORMAT.md, its writer and reader in
+// trace_file.h. What kind of machine it was is kept as the JSON text of an
+// estimator::Machine, which this layer does not interpret.
+//
+// Thread safety: plain values. Invariants after reading or finish():
+// samples, operators, mappings and counters are ordered by time (operators by
+// start); tensor serials are unique; reads and writes name known tensors.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "traces/types.h"
+
+namespace thermocline {
+
+// A run of the target's address space, as in /proc/PID/maps. A later mapping
+// replaces an earlier one where they overlap.
+struct Mapping {
+  Nanos time = 0;
+  Address start = 0;
+  Address end = 0;
+  std::string permissions;  // "rw-p"
+  std::string name;         // "[heap]", a path, or empty (anonymous)
+  bool operator==(const Mapping&) const = default;
+};
+
+// One allocation of the framework's tensor allocator.
+struct Tensor {
+  ObjectId serial = 0;
+  Address address = 0;
+  Bytes bytes = 0;
+  Nanos born = 0;
+  Nanos died = -1;  // -1: alive at the end
+  std::string label;  // what it is for, when known: "parameter", or empty
+  bool operator==(const Tensor&) const = default;
+};
+
+enum class Phase : std::uint8_t {
+  kUnknown = 0, kForward = 1, kBackward = 2, kOptimizer = 3,
+};
+
+// One logical operator (the topmost with a schema).
+struct Operator {
+  std::string name;  // "aten::addmm"
+  std::string layer;  // module or user scope, or empty
+  Nanos start = 0;
+  Nanos end = 0;
+  std::uint32_t thread = 0;
+  Phase phase = Phase::kUnknown;
+  std::vector<ObjectId> reads;   // tensor serials
+  std::vector<ObjectId> writes;
+  bool operator==(const Operator&) const = default;
+};
+
+// A named instant of the job ("step 3"), or of the recording ("start",
+// "end": the job's first and last instant; the measured run time is their
+// difference).
+struct Mark {
+  Nanos time = 0;
+  std::string name;
+  bool operator==(const Mark&) const = default;
+};
+
+// Cumulative hardware counters of one CPU.
+struct Counters {
+  Nanos time = 0;
+  std::uint32_t cpu = 0;
+  std::uint64_t instructions = 0;
+  std::uint64_t cycles = 0;
+  std::uint64_t stall_cycles = 0;
+  std::vector<std::uint64_t> misses;  // by tier
+  bool operator==(const Counters&) const = default;
+};
+
+// Less came than happened; each source reports what it knows it lost.
+struct Loss {
+  Nanos time = 0;
+  std::string source;  // "samples", "observer", ...
+  std::uint64_t count = 0;
+  bool operator==(const Loss&) const = default;
+};
+
+struct Trace {
+  struct Info {
+    std::vector<std::string> command;
+    std::string clock = "monotonic";  // "monotonic", or "virtual" (emulated)
+    std::string machine;    // JSON text of the Machine; empty: not known
+    std::string placement;  // policy under which it ran: "all_slow", ...
+    std::string host;       // kernel release and CPU model
+    Bytes page_bytes = 4096;
+    bool emulated = false;  // recorded on an emulated machine
+    bool operator==(const Info&) const = default;
+  };
+  // What is known only when the job has ended; absent in a cut trace.
+  struct End {
+    bool known = false;
+    int exit_status = 0;  // as a shell reports it: 128 + signal
+    Nanos run_ns = 0;     // measured run time on Info::clock
+    bool operator==(const End&) const = default;
+  };
+
+  Info info;
+  End end;
+  std::vector<Mapping> mappings;
+  std::vector<Tensor> tensors;
+  std::vector<Operator> operators;
+  std::vector<Mark> marks;
+  std::vector<Counters> counters;
+  std::vector<Sample> samples;
+  std::vector<Loss> losses;
+
+  /// Orders everything by time. Cost: O(n log n).
+  void sort();
+  /// Time of the mark "start", or of the earliest event.
+  Nanos start_ns() const;
+  /// Time of the mark "end", or of the latest event.
+  Nanos end_ns() const;
+  /// Measured run time: End's, or end_ns() - start_ns() of a cut trace.
+  Nanos run_ns() const;
+  /// Samples that are known to be missing.
+  std::uint64_t lost() const;
+};
+
+}  // namespace thermocline
