@@ -24,9 +24,12 @@
 
 namespace thermocline {
 
-// What one window did to one object. `cost` is the object's share of the
-// window's (slow - fast) time, in [0, 1]; the shares of a window sum to 1, or
-// to 0 in a window without accesses.
+// What one window did to one object. `loads` and `stores` are the mean of the
+// two traces' estimated counts. `cost` is the object's share of the window's
+// (slow - fast) time, in [0, 1]: the mean of its shares in the two traces, a
+// store counting store_weight() loads (access_cost.h). The shares of a window
+// sum to 1. A window without accesses borrows the shares of the nearest window
+// that has some (the earlier of two); its loads and stores stay 0.
 struct WindowAccess {
   ObjectId object = 0;
   double loads = 0;
@@ -37,17 +40,23 @@ struct WindowAccess {
 class Differential {
  public:
   struct Options {
-    std::int64_t windows = 100;         // 1 to 100,000
+    std::int64_t windows = 100;  // 1 to 100,000
     Bytes region_bytes = 256 * 1024;
   };
 
-  /// From the two endpoint traces. Errors: kInvalid when they are not of the
-  /// same job or machine, or hold no samples.
+  /// From the two endpoint traces. Addresses must mean the same in both (no
+  /// address randomisation), for a sample is its object by its address; what
+  /// lies in no placeable mapping (the kernel, other processes) is left out.
+  /// Windows are cut as windows.h says. Errors: kInvalid when they are not of
+  /// the same job or machine, have no machine, one tier, or no usable samples.
   static Result<Differential> from_pair(const Trace& slow, const Trace& fast,
                                         Options options);
-  /// From one trace; the other endpoint is modelled from the Machine in it
-  /// (each access costs the difference of latencies or of transfer times).
-  /// modelled() is then true.
+  /// From one trace; the other endpoint is modelled from the Machine in it:
+  /// each access costs the difference of access_cost() between the tiers, and
+  /// a window gains no more than if all its time were memory time. A trace of
+  /// placement "all_slow" gives the slow endpoint; "all_fast", "first_touch"
+  /// (right if all of the job fitted) and "" give the fast one; any other is
+  /// kInvalid. modelled() is then true.
   static Result<Differential> from_one(const Trace& trace, Options options);
 
   std::size_t windows() const { return windows_.size(); }
@@ -58,7 +67,8 @@ class Differential {
 
   /// The accesses of window w, ordered by object.
   std::span<const WindowAccess> accesses(std::size_t w) const;
-  /// Time of window w with everything in the slowest / fastest tier.
+  /// Time of window w with everything in the slowest / fastest tier. Slow may
+  /// be less than fast (noise); shares of cost are never negative.
   double slow_ns(std::size_t w) const { return windows_[w].slow_ns; }
   double fast_ns(std::size_t w) const { return windows_[w].fast_ns; }
   /// Totals over all windows: equal to the traces' measured run times.
@@ -67,7 +77,9 @@ class Differential {
 
   /// Time of window w when object i lies in tier placement[i]. Requires:
   /// placement.size() == objects().size(). Tiers between the fastest and the
-  /// slowest are interpolated by latency.
+  /// slowest are interpolated by latency. Endpoints are exact: with all objects
+  /// in the slowest (fastest) tier the sum is slow_ns() (fast_ns()) to the
+  /// last bit. Cost: O(accesses of the window).
   double window_ns(std::size_t w, std::span<const TierId> placement) const;
   double total_ns(std::span<const TierId> placement) const;
 
@@ -79,6 +91,8 @@ class Differential {
   double slowness(TierId t) const { return slowness_[t]; }
 
  private:
+  struct Parts;  // what from_pair and from_one have in common
+  static Result<Differential> build(Parts parts);
   struct Window {
     double slow_ns = 0;
     double fast_ns = 0;
@@ -92,6 +106,7 @@ class Differential {
   std::vector<double> slowness_;
   double slow_ns_ = 0;
   double fast_ns_ = 0;
+  Bytes page_bytes_ = 4096;
   bool modelled_ = false;
   std::string job_;
 };

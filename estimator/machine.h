@@ -19,7 +19,7 @@ struct Tier {
   Bytes capacity = 0;      // bytes of all its nodes
   double read_ns = 0;      // latency of a load from idle memory
   double write_ns = 0;
-  double read_bytes_per_s = 0;   // bandwidth that one job can draw
+  double read_bytes_per_s = 0;  // bandwidth that one job can draw
   double write_bytes_per_s = 0;
   bool durable = false;
   bool operator==(const Tier&) const = default;

@@ -1,0 +1,268 @@
+#include "estimator/differential.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/access_cost.h"
+#include "estimator/tally.h"
+#include "estimator/windows.h"
+
+namespace thermocline {
+
+struct Differential::Parts {
+  Machine machine;
+  RegionMap regions;
+  Tally tally;
+  std::vector<Nanos> slow;  // length of each window
+  std::vector<Nanos> fast;
+  Bytes page_bytes = 4096;
+  bool modelled = false;
+  std::string job;
+};
+
+namespace {
+
+// Below this share of samples in regions that the other trace has too, the
+// addresses of the two runs cannot be the same.
+constexpr double kCommonShare = 0.5;
+
+Status check(const Differential::Options& options) {
+  if (options.windows < 1 || options.windows > 100000) {
+    return invalid("windows must be 1 to 100000, not " +
+                   std::to_string(options.windows));
+  }
+  const Bytes bytes = options.region_bytes;
+  if (bytes < 4096 || (bytes & (bytes - 1)) != 0) {
+    return invalid("region_bytes must be a power of two of at least 4096");
+  }
+  return {};
+}
+
+Status check(const Trace& trace, const std::string& which) {
+  if (trace.samples.empty()) {
+    return invalid("the " + which + " trace holds no samples");
+  }
+  if (trace.run_ns() <= 0) {
+    return invalid("the " + which + " trace has no run time");
+  }
+  return {};
+}
+
+Result<Machine> machine_of(const Trace& trace, const std::string& which) {
+  if (trace.info.machine.empty()) {
+    return invalid("the " + which +
+                   " trace does not say its machine; record it with --machine");
+  }
+  auto machine = Machine::from_json(trace.info.machine);
+  if (!machine) return machine.error().within("the " + which + " trace");
+  if (machine->tiers.size() < 2) {
+    return invalid("machine \"" + machine->name +
+                   "\" has one tier; there is no placement to estimate");
+  }
+  return machine;
+}
+
+std::string job_of(const Trace& trace) {
+  std::string job;
+  for (const auto& word : trace.info.command) {
+    if (!job.empty()) job += ' ';
+    job += word;
+  }
+  return job;
+}
+
+Status check_same(const Trace& slow, const Trace& fast) {
+  if (slow.info.command != fast.info.command) {
+    return invalid("the traces are of different jobs: \"" + job_of(slow) +
+                   "\" and \"" + job_of(fast) + "\"");
+  }
+  if (slow.info.clock != fast.info.clock) {
+    return invalid("the traces are on different clocks: " + slow.info.clock +
+                   " and " + fast.info.clock);
+  }
+  return {};
+}
+
+RegionMap regions_of(const Trace& trace, Bytes region_bytes) {
+  RegionMap regions(region_bytes);
+  for (const Mapping& mapping : trace.mappings) regions.add(mapping);
+  return regions;
+}
+
+// The share of a trace's accesses in its own regions that the other run has
+// mapped as well.
+double common_share(const Trace& trace, const RegionMap& mine,
+                    const RegionMap& other) {
+  double all = 0;
+  double common = 0;
+  for (const Sample& sample : trace.samples) {
+    if (!mine.find(sample.address)) continue;
+    all += 1;
+    if (other.find(sample.address)) common += 1;
+  }
+  return all > 0 ? common / all : 0;
+}
+
+Status check_addresses(const Trace& slow, const Trace& fast, Bytes bytes) {
+  const RegionMap in_slow = regions_of(slow, bytes);
+  const RegionMap in_fast = regions_of(fast, bytes);
+  const double share = std::min(common_share(slow, in_slow, in_fast),
+                                common_share(fast, in_fast, in_slow));
+  if (share >= kCommonShare) return {};
+  return invalid("only " + std::to_string(std::lround(share * 100)) +
+                 "% of the accesses lie in memory that both runs mapped; "
+                 "record without address randomisation (setarch -R)");
+}
+
+std::vector<Nanos> lengths(const WindowCuts& cuts) {
+  std::vector<Nanos> out;
+  for (std::size_t w = 0; w + 1 < cuts.at.size(); ++w) {
+    out.push_back(cuts.at[w + 1] - cuts.at[w]);
+  }
+  return out;
+}
+
+double ratio(double a, double b) { return b > 0 ? a / b : 1; }
+
+// The other endpoint of each window, from what its accesses would cost.
+std::vector<Nanos> other_endpoint(const Machine& machine, const Tally& tally,
+                                  const std::vector<Nanos>& measured,
+                                  bool is_slow) {
+  const AccessCost fast = access_cost(machine.tiers.front());
+  const AccessCost slow = access_cost(machine.tiers.back());
+  // All time memory time: a window cannot change by more than this.
+  const double most = std::max({1.0, ratio(slow.load_ns, fast.load_ns),
+                                ratio(slow.store_ns, fast.store_ns)});
+  std::vector<Nanos> out;
+  for (std::size_t w = 0; w < measured.size(); ++w) {
+    double difference = 0;
+    for (const auto& access : tally.windows[w]) {
+      difference += access.loads * (slow.load_ns - fast.load_ns) +
+                    access.stores * (slow.store_ns - fast.store_ns);
+    }
+    const auto time = static_cast<double>(measured[w]);
+    const double other = is_slow ? std::max(time - difference, time / most)
+                                 : std::min(time + difference, time * most);
+    out.push_back(std::llround(other));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Differential> Differential::build(Parts parts) {
+  if (parts.tally.inside <= 0) {
+    return invalid("no sample lies in a mapping of the job");
+  }
+  lend_shares(parts.tally);
+  Differential out;
+  out.slowness_ = thermocline::slowness(parts.machine);
+  out.machine_ = std::move(parts.machine);
+  out.regions_ = std::move(parts.regions);
+  for (std::size_t w = 0; w < parts.slow.size(); ++w) {
+    // Whole nanoseconds below 2^53, so that sums of doubles are exact.
+    Window window;
+    window.slow_ns = static_cast<double>(parts.slow[w]);
+    window.fast_ns = static_cast<double>(parts.fast[w]);
+    window.first = out.accesses_.size();
+    const auto& accesses = parts.tally.windows[w];
+    out.accesses_.insert(out.accesses_.end(), accesses.begin(), accesses.end());
+    window.last = out.accesses_.size();
+    out.windows_.push_back(window);
+    out.slow_ns_ += window.slow_ns;
+    out.fast_ns_ += window.fast_ns;
+  }
+  out.page_bytes_ = std::max<Bytes>(parts.page_bytes, 1);
+  out.modelled_ = parts.modelled;
+  out.job_ = std::move(parts.job);
+  return out;
+}
+
+Result<Differential> Differential::from_pair(const Trace& slow,
+                                             const Trace& fast,
+                                             Options options) {
+  if (auto ok = check(options); !ok) return ok.error();
+  if (auto ok = check(slow, "slow"); !ok) return ok.error();
+  if (auto ok = check(fast, "fast"); !ok) return ok.error();
+  if (auto ok = check_same(slow, fast); !ok) return ok.error();
+  auto machine = machine_of(slow, "slow");
+  if (!machine) return machine.error();
+  const auto other = machine_of(fast, "fast");
+  if (!other) return other.error();
+  if (machine->tiers != other->tiers) {
+    return invalid("the traces are of different machines: \"" + machine->name +
+                   "\" and \"" + other->name + "\"");
+  }
+  const Bytes bytes = options.region_bytes;
+  if (auto ok = check_addresses(slow, fast, bytes); !ok) return ok.error();
+
+  RegionMap regions = regions_of(slow, bytes);
+  for (const Mapping& mapping : fast.mappings) regions.add(mapping);
+  const auto [slow_cuts, fast_cuts] =
+      cut_pair(slow, fast, static_cast<std::size_t>(options.windows));
+  const double weight = store_weight(*machine);
+  Tally both = mean(tally(slow, slow_cuts, regions, weight),
+                    tally(fast, fast_cuts, regions, weight));
+  return build({*std::move(machine), std::move(regions), std::move(both),
+                lengths(slow_cuts), lengths(fast_cuts), slow.info.page_bytes,
+                false, job_of(slow)});
+}
+
+Result<Differential> Differential::from_one(const Trace& trace,
+                                            Options options) {
+  if (auto ok = check(options); !ok) return ok.error();
+  if (auto ok = check(trace, "only"); !ok) return ok.error();
+  auto machine = machine_of(trace, "only");
+  if (!machine) return machine.error();
+  const std::string& placement = trace.info.placement;
+  const bool is_slow = placement == "all_slow";
+  if (!is_slow && placement != "all_fast" && placement != "first_touch" &&
+      !placement.empty()) {
+    return invalid("a trace of placement \"" + placement +
+                   "\" is no endpoint; record under all_slow or all_fast");
+  }
+  RegionMap regions = regions_of(trace, options.region_bytes);
+  const auto cuts = cut_one(trace, static_cast<std::size_t>(options.windows));
+  Tally counts = tally(trace, cuts, regions, store_weight(*machine));
+  const auto measured = lengths(cuts);
+  auto other = other_endpoint(*machine, counts, measured, is_slow);
+  return build({*std::move(machine), std::move(regions), std::move(counts),
+                is_slow ? measured : other, is_slow ? other : measured,
+                trace.info.page_bytes, true, job_of(trace)});
+}
+
+std::span<const WindowAccess> Differential::accesses(std::size_t w) const {
+  const Window& window = windows_[w];
+  return std::span(accesses_).subspan(window.first, window.last - window.first);
+}
+
+double Differential::window_ns(std::size_t w,
+                               std::span<const TierId> placement) const {
+  double slow = 0;
+  double fast = 0;
+  for (const WindowAccess& access : accesses(w)) {
+    const double part = slowness_[placement[access.object]];
+    slow += access.cost * part;
+    fast += access.cost * (1 - part);
+  }
+  // slow + fast is 1 but for rounding; dividing by it makes the endpoints
+  // exact whatever the rounding of the shares.
+  const Window& window = windows_[w];
+  return window.fast_ns +
+         (window.slow_ns - window.fast_ns) * (slow / (slow + fast));
+}
+
+double Differential::total_ns(std::span<const TierId> placement) const {
+  CHECK(placement.size() == regions_.regions().size());
+  double total = 0;
+  for (std::size_t w = 0; w < windows_.size(); ++w) {
+    total += window_ns(w, placement);
+  }
+  return total;
+}
+
+double Differential::move_ns(Bytes bytes, TierId from, TierId to) const {
+  return thermocline::move_ns(machine_, bytes, page_bytes_, from, to);
+}
+
+}  // namespace thermocline

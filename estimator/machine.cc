@@ -1,0 +1,165 @@
+#include "estimator/machine.h"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "traces/fields.h"
+
+namespace thermocline {
+namespace {
+
+constexpr double kMost = 1e18;  // beyond any latency or bandwidth
+
+// The scalar keys of a tier; `nodes` is a list and is read by hand.
+struct TierFields {
+  Tier& tier;
+  std::int64_t capacity = 0;
+
+  void fields(auto& f) {
+    f("name", tier.name, "what people call it");
+    f("capacity", capacity, std::int64_t{0}, std::int64_t{1} << 60, "bytes");
+    f("read_ns", tier.read_ns, 0.0, kMost, "latency of a load");
+    f("write_ns", tier.write_ns, 0.0, kMost, "latency of a store");
+    f("read_bytes_per_s", tier.read_bytes_per_s, 0.0, kMost, "bandwidth");
+    f("write_bytes_per_s", tier.write_bytes_per_s, 0.0, kMost, "bandwidth");
+    f("durable", tier.durable, "keeps its contents without power");
+  }
+};
+
+struct MachineFields {
+  Machine& machine;
+  std::int64_t cpus = 1;
+
+  void fields(auto& f) {
+    f("name", machine.name, "what people call it");
+    f("cpus", cpus, std::int64_t{1}, std::int64_t{1} << 20, "logical CPUs");
+    f("cycles_per_ns", machine.cycles_per_ns, 1e-3, 1e3, "clock rate in GHz");
+    f("emulated", machine.emulated, "times come from a model");
+  }
+};
+
+// Takes `key` out of an object, or null.
+nlohmann::json take(nlohmann::json& from, const char* key) {
+  const auto at = from.find(key);
+  if (at == from.end()) return nullptr;
+  nlohmann::json value = std::move(*at);
+  from.erase(at);
+  return value;
+}
+
+Status read_nodes(const nlohmann::json& json, Tier& tier) {
+  if (json.is_null()) return {};
+  if (!json.is_array()) return invalid("\"nodes\" must be a list of numbers");
+  for (const auto& node : json) {
+    if (!node.is_number_integer() || node < 0 || node > 1023) {
+      return invalid("node " + node.dump() + " must be a number, 0 to 1023");
+    }
+    tier.nodes.push_back(node.get<int>());
+  }
+  return {};
+}
+
+Result<Tier> read_tier(nlohmann::json json) {
+  if (!json.is_object()) return invalid("a tier must be a JSON object");
+  Tier tier;
+  if (auto ok = read_nodes(take(json, "nodes"), tier); !ok) return ok.error();
+  TierFields fields{tier};
+  FieldReader reader(json);
+  fields.fields(reader);
+  if (auto ok = reader.finish(); !ok) return ok.error();
+  tier.capacity = static_cast<Bytes>(fields.capacity);
+  if (tier.name.empty()) return invalid("a tier needs a \"name\"");
+  return tier;
+}
+
+Result<std::vector<Tier>> read_tiers(const nlohmann::json& json) {
+  if (!json.is_array() || json.empty()) {
+    return invalid("\"tiers\" must be a list of at least one tier");
+  }
+  if (json.size() >= kNoTier) return invalid("more than 254 tiers");
+  std::vector<Tier> tiers;
+  std::set<int> nodes;
+  std::set<std::string> names;
+  for (const auto& one : json) {
+    auto tier = read_tier(one).within("tier " + std::to_string(tiers.size()));
+    if (!tier) return tier.error();
+    if (!names.insert(tier->name).second) {
+      return invalid("two tiers are named \"" + tier->name + "\"");
+    }
+    for (const int node : tier->nodes) {
+      if (!nodes.insert(node).second) {
+        return invalid("node " + std::to_string(node) + " is named twice");
+      }
+    }
+    tiers.push_back(*std::move(tier));
+  }
+  return tiers;
+}
+
+}  // namespace
+
+Result<Machine> Machine::from_json(const std::string& text) {
+  auto json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_discarded()) return invalid("machine: not valid JSON");
+  if (!json.is_object()) return invalid("machine: must be a JSON object");
+  Machine machine;
+  auto tiers = read_tiers(take(json, "tiers")).within("machine");
+  if (!tiers) return tiers.error();
+  MachineFields fields{machine};
+  FieldReader reader(json);
+  fields.fields(reader);
+  if (auto ok = reader.finish().within("machine"); !ok) return ok.error();
+  machine.cpus = static_cast<int>(fields.cpus);
+  machine.tiers = *std::move(tiers);
+  return machine;
+}
+
+Result<Machine> Machine::load(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return not_found("cannot open machine file " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return io("cannot read machine file " + path);
+  return from_json(text.str()).within(path);
+}
+
+std::string Machine::to_json() const {
+  auto list = nlohmann::ordered_json::array();
+  for (const Tier& tier : tiers) {
+    list.push_back({{"name", tier.name},
+                    {"nodes", tier.nodes},
+                    {"capacity", tier.capacity},
+                    {"read_ns", tier.read_ns},
+                    {"write_ns", tier.write_ns},
+                    {"read_bytes_per_s", tier.read_bytes_per_s},
+                    {"write_bytes_per_s", tier.write_bytes_per_s},
+                    {"durable", tier.durable}});
+  }
+  const nlohmann::ordered_json json = {{"name", name},
+                                       {"cpus", cpus},
+                                       {"cycles_per_ns", cycles_per_ns},
+                                       {"emulated", emulated},
+                                       {"tiers", list}};
+  // Host and product names may hold any bytes; dump() would throw on them.
+  return json.dump(2, ' ', false,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+TierId Machine::tier_of_node(int node) const {
+  for (std::size_t t = 0; t < tiers.size(); ++t) {
+    for (const int mine : tiers[t].nodes) {
+      if (mine == node) return static_cast<TierId>(t);
+    }
+  }
+  return kNoTier;
+}
+
+TierId Machine::find(const std::string& wanted) const {
+  for (std::size_t t = 0; t < tiers.size(); ++t) {
+    if (tiers[t].name == wanted) return static_cast<TierId>(t);
+  }
+  return kNoTier;
+}
+
+}  // namespace thermocline

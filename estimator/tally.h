@@ -1,0 +1,34 @@
+// Tally: which objects each window of a trace touched, and how often.
+//
+// Thread safety: pure functions. Units: estimated accesses (samples times
+// their period).
+#pragma once
+
+#include <vector>
+
+#include "estimator/differential.h"
+#include "estimator/windows.h"
+
+namespace thermocline {
+
+struct Tally {
+  // By window; each ordered by object. cost holds the share of the window's
+  // weight, loads + store_weight * stores.
+  std::vector<std::vector<WindowAccess>> windows;
+  double inside = 0;  // accesses that lie in a region
+  double all = 0;     // all accesses
+};
+
+/// Counts the samples of a trace by window and region.
+Tally tally(const Trace& trace, const WindowCuts& cuts,
+            const RegionMap& regions, double store_weight);
+
+/// The mean of two tallies, window by window; where only one of them has
+/// accesses, that one.
+Tally mean(const Tally& a, const Tally& b);
+
+/// Lends each window without accesses the shares of the nearest that has some.
+/// Requires: at least one has.
+void lend_shares(Tally& tally);
+
+}  // namespace thermocline

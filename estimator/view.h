@@ -1,0 +1,54 @@
+// View and Move: what is known of a job's memory at the end of a window, and
+// what may be done about it.
+//
+// A policy maps a View to Moves; the learning environment builds the very
+// same View from traces, so that what an agent learned offline holds for the
+// daemon. These words lie below both.
+//
+// Thread safety: plain values; a View borrows its spans.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "traces/types.h"
+
+namespace thermocline {
+
+// One object as it stands at the end of a window. Accesses are estimated
+// counts (samples times period) in this window alone.
+struct ObjectView {
+  ObjectId id = 0;       // index into View::objects
+  Bytes bytes = 0;       // resident bytes; 0: nothing to place now
+  TierId tier = 0;       // where most of its bytes lie
+  double loads = 0;
+  double stores = 0;
+  bool movable = true;   // false: pinned, bound by the job, or refused lately
+};
+
+// A tier as this target may use it.
+struct TierView {
+  Bytes capacity = 0;  // bytes this target may have here
+  Bytes used = 0;      // bytes of its objects that lie here
+  double read_ns = 0;  // as in Machine
+  double write_ns = 0;
+  double read_bytes_per_s = 0;
+  double write_bytes_per_s = 0;
+};
+
+struct View {
+  std::int64_t window = 0;   // 0, 1, 2, ... of this target
+  Nanos window_ns = 0;       // length of the window
+  Bytes budget = 0;          // bytes that may be moved before the next window
+  std::span<const ObjectView> objects;  // objects[i].id == i; may grow
+  std::span<const TierView> tiers;      // fastest first
+};
+
+struct Move {
+  ObjectId object = 0;
+  TierId from = 0;
+  TierId to = 0;
+  bool operator==(const Move&) const = default;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,40 @@
+// all_fast: everything in the fastest tier as far as it fits, the upper bound.
+#include "policies/heat_log.h"
+#include "policies/packing.h"
+#include "traces/fields.h"
+
+namespace thermocline {
+namespace {
+
+class AllFast final : public Policy {
+ public:
+  struct Options {
+    void fields(auto&) {}
+  };
+  static std::unique_ptr<Policy> make(Options) {
+    return std::make_unique<AllFast>();
+  }
+
+  std::vector<Move> decide(const View& view) override {
+    log_.see(view);
+    log_.cool();
+    // All alike: what does not fit stays out, and nothing is swapped.
+    return pack(view, std::vector<double>(view.objects.size(), 1.0));
+  }
+  double heat(ObjectId object) const override { return log_.heat(object); }
+  std::string explain(ObjectId object) const override {
+    return log_.describe(object) +
+           "; all objects go to the fastest tier until it is full";
+  }
+  TierId birth_tier(std::size_t) const override { return 0; }
+
+ private:
+  HeatLog log_;
+};
+
+const Register<Policy> kEntry{
+    "all_fast", entry<Policy, AllFast>(
+                    "Binds all memory to the fastest tier: the upper bound.")};
+
+}  // namespace
+}  // namespace thermocline

@@ -1,0 +1,64 @@
+#!/bin/sh
+# layers.sh [TREE]: the rules of the house that a compiler does not know.
+# Prints each breach as FILE: what, and fails if there is one.
+#  - includes point down only: traces <- estimator <- agent, tracer (which
+#    never see each other), training <- policies <- daemon; tests may see all
+#  - no .cc or .h has more than 400 lines; the median is at most 120
+#  - json.hpp is included by .cc files only (but for traces/fields.h)
+#  - torch is included by .cc files only (but for agent/libtorch.h)
+set -eu
+tree=${1:-$(dirname "$0")/..}
+cd "$tree"
+
+sources=$(find agent daemon estimator policies tests tracer traces training \
+  -type f \( -name '*.cc' -o -name '*.h' \) 2>/dev/null | LC_ALL=C sort)
+[ -n "$sources" ] || { echo "$tree: no sources"; exit 1; }
+
+# What a folder may include, itself apart.
+below() {
+  case $1 in
+    traces) ;;
+    estimator) echo traces ;;
+    agent | tracer | training) echo traces estimator ;;
+    policies) echo traces estimator agent tracer ;;
+    daemon) echo traces estimator agent tracer training policies ;;
+    tests) echo traces estimator agent tracer training policies daemon ;;
+  esac
+}
+
+breaches() {
+  for file in $sources; do
+    folder=${file%%/*}
+    allowed=" $folder $(below "$folder") "
+    for other in agent daemon estimator policies tests tracer traces training
+    do
+      case $allowed in *" $other "*) continue ;; esac
+      grep -n "^[[:space:]]*#[[:space:]]*include[[:space:]]*[\"<]$other/" \
+        "$file" | sed "s|^\([0-9]*\):.*|$file:\1: $folder must not include $other/|"
+    done
+    lines=$(wc -l <"$file")
+    [ "$lines" -le 400 ] || echo "$file: $lines lines, at most 400"
+    case $file in
+      *.cc | traces/fields.h) ;;
+      *) grep -q 'include.*nlohmann/json\.hpp' "$file" &&
+        echo "$file: includes json.hpp; use json_fwd.hpp" ;;
+    esac
+    case $file in
+      *.cc | agent/libtorch.h) ;;
+      *) grep -Eq 'include[[:space:]]*[<"](torch|ATen|c10)/' "$file" &&
+        echo "$file: a header must not include torch" ;;
+    esac
+  done
+  # shellcheck disable=SC2086
+  median=$(wc -l $sources | grep -v ' total$' | awk '{print $1}' | sort -n |
+    awk '{n[NR] = $1} END {print n[int((NR + 1) / 2)]}')
+  [ "$median" -le 120 ] || echo "median file has $median lines, at most 120"
+}
+
+found=$(breaches)
+if [ -n "$found" ]; then
+  echo "$found"
+  echo "layers: $(echo "$found" | wc -l) breaches"
+  exit 1
+fi
+echo "layers: $(echo "$sources" | wc -l) files in order"

@@ -1,0 +1,175 @@
+#include "policies/packing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/policies/views.h"
+
+namespace thermocline {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Scores = std::vector<double>;
+
+std::vector<Move> pack_it(HandView& hand, const Scores& score,
+                          double hysteresis = 0, double fill = 1) {
+  return pack(hand.view(), score, {hysteresis, fill});
+}
+
+TEST(Packing, FillsTheFastestTierByScore) {
+  HandView hand({2, 100});
+  for (int i = 0; i < 4; ++i) hand.add(1);
+  EXPECT_THAT(pack_it(hand, {1, 4, 2, 3}),
+              ElementsAre(Move{1, 1, 0}, Move{3, 1, 0}));
+}
+
+TEST(Packing, ScoresOfZeroBelowOrNaNAreNotPromoted) {
+  HandView hand({4, 100});
+  for (int i = 0; i < 4; ++i) hand.add(1);
+  EXPECT_THAT(pack_it(hand, {0, -1, std::nan(""), 0}), IsEmpty());
+  EXPECT_THAT(pack_it(hand, {0}), IsEmpty());  // missing scores are 0
+}
+
+TEST(Packing, WhatIsFastStaysUnlessTheMarginIsPassed) {
+  HandView hand({1, 100});
+  hand.add(0);
+  hand.add(1);
+  EXPECT_THAT(pack_it(hand, {10, 12}, 0.2), IsEmpty());
+  EXPECT_THAT(pack_it(hand, {10, 12.1}, 0.2),
+              ElementsAre(Move{0, 0, 1}, Move{1, 1, 0}));
+  EXPECT_THAT(pack_it(hand, {10, 10}, 0), IsEmpty());
+}
+
+TEST(Packing, ColdObjectsStayWhereThereIsRoom) {
+  HandView hand({3, 100});
+  hand.add(0);
+  hand.add(0);
+  hand.add(1);
+  EXPECT_THAT(pack_it(hand, {0, 0, 5}), ElementsAre(Move{2, 1, 0}));
+}
+
+TEST(Packing, DemotesTheColdestAndOnlyAsManyAsNeeded) {
+  HandView hand({3, 100});
+  hand.add(0);
+  hand.add(0);
+  hand.add(0);
+  hand.add(1);
+  EXPECT_THAT(pack_it(hand, {3, 1, 2, 9}),
+              ElementsAre(Move{1, 0, 1}, Move{3, 1, 0}));
+}
+
+TEST(Packing, BothHalvesOfASwapMustFitTheBudget) {
+  HandView hand({1, 100});
+  hand.add(0);
+  hand.add(1);
+  hand.budget = 2 * kBlock - 1;
+  EXPECT_THAT(pack_it(hand, {0, 9}), IsEmpty());
+  hand.budget = 2 * kBlock;
+  EXPECT_EQ(pack_it(hand, {0, 9}).size(), 2u);
+}
+
+TEST(Packing, TheBudgetGoesToTheMostValuable) {
+  HandView hand({10, 100});
+  for (int i = 0; i < 5; ++i) hand.add(1);
+  hand.budget = 2 * kBlock;
+  EXPECT_THAT(pack_it(hand, {1, 5, 2, 4, 3}),
+              ElementsAre(Move{1, 1, 0}, Move{3, 1, 0}));
+}
+
+TEST(Packing, OverfullTiersAreDrainedColdestFirst) {
+  HandView hand({1, 100});
+  hand.add(0);
+  hand.add(0);
+  hand.add(0);
+  EXPECT_THAT(pack_it(hand, {2, 3, 1}),
+              ElementsAre(Move{2, 0, 1}, Move{0, 0, 1}));
+}
+
+TEST(Packing, MemoryOutsideObjectsTakesRoom) {
+  HandView hand({2, 100});
+  hand.add(1);
+  hand.add(1);
+  View view = hand.view();
+  hand.tiers[0].used = kBlock;  // of no object
+  EXPECT_THAT(pack(view, Scores{1, 2}, {0, 1}), ElementsAre(Move{1, 1, 0}));
+}
+
+TEST(Packing, ImmovableAndEmptyObjectsAreLeftAlone) {
+  HandView hand({2, 100});
+  hand.add(0, 0, 0, kBlock, false);
+  hand.add(1, 0, 0, kBlock, false);
+  hand.add(1, 0, 0, 0);
+  hand.add(1);
+  hand.add(1);
+  EXPECT_THAT(pack_it(hand, {0, 9, 9, 2, 3}), ElementsAre(Move{4, 1, 0}));
+}
+
+TEST(Packing, FillLeavesHeadroomButEvictsNobodyForIt) {
+  HandView hand({4, 100});
+  for (int i = 0; i < 3; ++i) hand.add(0);
+  hand.add(1);
+  EXPECT_THAT(pack_it(hand, {1, 1, 1, 1}, 0, 0.5), IsEmpty());
+  HandView empty({4, 100});
+  for (int i = 0; i < 4; ++i) empty.add(1);
+  EXPECT_EQ(pack_it(empty, {1, 1, 1, 1}, 0, 0.5).size(), 2u);
+}
+
+TEST(Packing, ASmallHotObjectDoesNotPutOutALargeWarmOne) {
+  HandView hand({4, 100});
+  hand.add(0, 0, 0, 4 * kBlock);
+  hand.add(1, 0, 0, kBlock);
+  EXPECT_THAT(pack_it(hand, {10, 30}), IsEmpty());  // 30 blocks < 40 blocks
+  EXPECT_EQ(pack_it(hand, {10, 50}).size(), 2u);
+}
+
+TEST(Packing, FillsTheNextTierWithWhatTheFastestCannotHold) {
+  HandView hand({1, 1, 100});
+  for (int i = 0; i < 3; ++i) hand.add(2);
+  EXPECT_THAT(pack_it(hand, {1, 3, 2}),
+              ElementsAre(Move{1, 2, 0}, Move{2, 2, 1}));
+}
+
+TEST(Packing, AFullMiddleTierIsNotPassedThroughByASwap) {
+  // Object 1 (middle) is to swap with 0 (fast), but demotions come first and
+  // the middle is full: the demoted object goes to the slowest tier.
+  HandView hand({1, 1, 100});
+  hand.add(0);
+  hand.add(1);
+  EXPECT_THAT(pack_it(hand, {1, 9}), ElementsAre(Move{0, 0, 2}, Move{1, 1, 0}));
+}
+
+TEST(Packing, SettlesInsteadOfPingPong) {
+  HandView hand({3, 4, 100});
+  Scores score;
+  for (int i = 0; i < 12; ++i) {
+    hand.add(static_cast<TierId>(i % 3), 0, 0,
+             kBlock / static_cast<Bytes>(1 + i % 2));
+    score.push_back((i * 7) % 12 + 1);
+  }
+  int windows = 0;
+  for (; windows < 20; ++windows) {
+    const auto moves = pack_it(hand, score, 0.1);
+    if (moves.empty()) break;
+    hand.apply(moves);
+  }
+  EXPECT_LT(windows, 6);
+}
+
+TEST(Packing, ExtremesDoNotOverflow) {
+  HandView hand({0, 100});
+  hand.tiers[0].capacity = ~Bytes{0};
+  hand.add(1, 0, 0, Bytes{1} << 62);
+  hand.add(1);
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(pack_it(hand, {inf, 1e308}, 0.2, 0.999).size(), 2u);
+  HandView single(std::vector<Bytes>{1});
+  single.add(0);
+  EXPECT_THAT(pack_it(single, {1}), IsEmpty());
+  EXPECT_THAT(pack(View{}, {}, {}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace thermocline
