@@ -16,8 +16,10 @@
 // std::string. Includes json.hpp: include it from a .cc file only.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "traces/registry.h"
@@ -46,6 +48,11 @@ class FieldReader {
     const auto* found = find(name);
     if (found == nullptr) return;
     if (!found->is_number_integer()) return fail(name, "must be an integer");
+    // get<> would wrap a number of 2^63 or more to a negative one.
+    if (found->is_number_unsigned() &&
+        !std::in_range<std::int64_t>(found->get<std::uint64_t>())) {
+      return fail(name, found->dump() + " is too large");
+    }
     number(name, value, found->get<std::int64_t>(), low, high);
   }
   void operator()(const char* name, double& value, double low, double high,
@@ -104,10 +111,10 @@ class FieldLister {
   }
   template <typename T>
   void operator()(const char* name, T value, T low, T high, const char* help) {
-    out.push_back({name, nlohmann::json(value).dump(),
-                   nlohmann::json(low).dump() + " to " +
-                       nlohmann::json(high).dump(),
-                   help});
+    out.push_back(
+        {name, nlohmann::json(value).dump(),
+         nlohmann::json(low).dump() + " to " + nlohmann::json(high).dump(),
+         help});
   }
   std::vector<OptionHelp> out;
 };

@@ -7,8 +7,9 @@
 // estimator::Machine, which this layer does not interpret.
 //
 // Thread safety: plain values. Invariants after reading or finish():
-// samples, operators, mappings and counters are ordered by time (operators by
-// start); tensor serials are unique; reads and writes name known tensors.
+// everything is ordered by time (operators by start, tensors by birth; what is
+// simultaneous stays in the order it was added); tensor serials are unique;
+// reads and writes name known tensors.
 #pragma once
 
 #include <map>
@@ -36,24 +37,27 @@ struct Tensor {
   Address address = 0;
   Bytes bytes = 0;
   Nanos born = 0;
-  Nanos died = -1;  // -1: alive at the end
+  Nanos died = -1;    // -1: alive at the end
   std::string label;  // what it is for, when known: "parameter", or empty
   bool operator==(const Tensor&) const = default;
 };
 
 enum class Phase : std::uint8_t {
-  kUnknown = 0, kForward = 1, kBackward = 2, kOptimizer = 3,
+  kUnknown = 0,
+  kForward = 1,
+  kBackward = 2,
+  kOptimizer = 3,
 };
 
 // One logical operator (the topmost with a schema).
 struct Operator {
-  std::string name;  // "aten::addmm"
+  std::string name;   // "aten::addmm"
   std::string layer;  // module or user scope, or empty
   Nanos start = 0;
   Nanos end = 0;
   std::uint32_t thread = 0;
   Phase phase = Phase::kUnknown;
-  std::vector<ObjectId> reads;   // tensor serials
+  std::vector<ObjectId> reads;  // tensor serials
   std::vector<ObjectId> writes;
   bool operator==(const Operator&) const = default;
 };
@@ -115,15 +119,18 @@ struct Trace {
   std::vector<Sample> samples;
   std::vector<Loss> losses;
 
-  /// Orders everything by time. Cost: O(n log n).
+  /// Orders everything by time. Cost: O(n log n), O(n) where it is in order.
   void sort();
-  /// Time of the mark "start", or of the earliest event.
+  /// Time of the first mark "start", or of the earliest event; mappings and
+  /// losses count only where there is nothing else. 0 for an empty trace.
+  /// Cost: O(n) where that mark is missing.
   Nanos start_ns() const;
-  /// Time of the mark "end", or of the latest event.
+  /// Time of the last mark "end", or of the latest event, likewise.
   Nanos end_ns() const;
-  /// Measured run time: End's, or end_ns() - start_ns() of a cut trace.
+  /// Measured run time: End's, or end_ns() - start_ns() of a cut trace; never
+  /// negative in the latter.
   Nanos run_ns() const;
-  /// Samples that are known to be missing.
+  /// Samples that are known to be missing: losses whose source is "samples".
   std::uint64_t lost() const;
 };
 
