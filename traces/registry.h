@@ -54,8 +54,8 @@ class Registry {
     if (found == entries().end()) {
       std::string known;
       for (const auto& [other, unused] : entries()) known += " " + other;
-      return not_found("no " + kind + " named \"" + name + "\"; there are:" +
-                       known);
+      return not_found("no " + kind + " named \"" + name +
+                       "\"; there are:" + known);
     }
     return found->second.make(options).within(kind + " " + name);
   }

@@ -61,9 +61,9 @@ constexpr const char* code_name(Error::Code code) {
 }
 
 /// Aborts when an invariant of our own is broken; never for bad input.
-#define CHECK(condition)                                            \
-  (static_cast<bool>(condition)                                     \
-       ? static_cast<void>(0)                                       \
+#define CHECK(condition)        \
+  (static_cast<bool>(condition) \
+       ? static_cast<void>(0)   \
        : ::thermocline::check_failed(__FILE__, __LINE__, #condition))
 
 // A T, or the Error that stands in its place. Member names are those of
@@ -71,10 +71,9 @@ constexpr const char* code_name(Error::Code code) {
 template <typename T = std::monostate>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}        // NOLINT: by design
-  Result(Error error) : state_(std::move(error)) {}    // NOLINT: by design
-  Result()
-    requires std::is_same_v<T, std::monostate>
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: by design
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT: by design
+  Result() requires std::is_same_v<T, std::monostate>
       : state_(std::monostate{}) {}
 
   bool has_value() const { return state_.index() == 0; }

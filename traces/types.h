@@ -12,7 +12,7 @@ namespace thermocline {
 
 using Address = std::uint64_t;  // virtual, of the target
 using Bytes = std::uint64_t;
-using Nanos = std::int64_t;     // of the trace's one clock; see Trace::clock
+using Nanos = std::int64_t;  // of the trace's one clock; see Trace::clock
 
 // What can be placed: a tensor (an allocation's serial number, never an
 // address, for addresses are reused) or a region (a run of pages treated
@@ -29,19 +29,19 @@ enum class Access : std::uint8_t { kLoad = 0, kStore = 1 };
 // Where the hardware says that the data came from.
 enum class Source : std::uint8_t {
   kUnknown = 0,
-  kCache,    // any cache level or line-fill buffer
-  kDram,     // local memory
-  kRemote,   // another socket's memory
-  kPmem,     // persistent memory
-  kCxl,      // memory behind CXL
+  kCache,   // any cache level or line-fill buffer
+  kDram,    // local memory
+  kRemote,  // another socket's memory
+  kPmem,    // persistent memory
+  kCxl,     // memory behind CXL
 };
 
 // One sampled access.
 struct Sample {
   Nanos time = 0;
   Address address = 0;
-  Address ip = 0;             // instruction pointer
-  std::uint32_t thread = 0;   // thread id; 0xffffffff where the source has none
+  Address ip = 0;            // instruction pointer
+  std::uint32_t thread = 0;  // thread id; 0xffffffff where the source has none
   std::uint32_t cpu = 0;
   std::uint32_t latency = 0;  // cycles, of the access itself; 0: not given
   std::uint32_t period = 1;   // how many such events this sample stands for

@@ -1,0 +1,99 @@
+// Operations that change what the daemon does.
+#include <nlohmann/json.hpp>
+
+#include "daemon/api_operations.h"
+#include "daemon/report.h"
+#include "traces/fields.h"
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+struct Nothing {
+  void fields(auto&) {}
+};
+
+struct Pid {
+  std::int64_t pid = 0;
+  void fields(auto& f) {
+    f("pid", pid, std::int64_t{1}, std::int64_t{1} << 22, "process");
+  }
+};
+
+struct Rate {
+  std::int64_t bytes_per_s = -1;
+  void fields(auto& f) {
+    f("bytes_per_s", bytes_per_s, std::int64_t{0}, std::int64_t{1} << 50,
+      "bytes a second that moves may use; 0: none");
+  }
+};
+
+Result<int> read_pid(const json& request) {
+  const auto read = read_options<Pid>(request);
+  if (!read) return read.error();
+  if (read->pid == 0) return invalid("needs a process; add \"pid\":NUMBER");
+  return static_cast<int>(read->pid);
+}
+
+}  // namespace
+
+Reply answer_attach(Service& service, const json& request) {
+  const auto pid = read_pid(request);
+  if (!pid) return pid.error();
+  if (auto status = service.attach(*pid); !status) return status.error();
+  return json{
+      {"target", to_json(service.find(*pid)->report(), service.machine())}};
+}
+
+Reply answer_detach(Service& service, const json& request) {
+  const auto pid = read_pid(request);
+  if (!pid) return pid.error();
+  if (auto status = service.detach(*pid); !status) return status.error();
+  return json{{"pid", *pid}};
+}
+
+Reply answer_set_policy(Service& service, const json& request) {
+  json options = json::object();
+  json rest = request;
+  if (const auto at = rest.find("options"); at != rest.end()) {
+    if (!at->is_object()) return invalid("\"options\" must be a JSON object");
+    options = *at;
+    rest.erase("options");
+  }
+  const auto at = rest.find("name");
+  if (at == rest.end() || !at->is_string()) {
+    return invalid("needs a policy; add \"name\":\"hottest_first\"");
+  }
+  const auto name = at->get<std::string>();
+  rest.erase("name");
+  if (auto none = read_options<Nothing>(rest); !none) return none.error();
+  if (auto status = service.set_policy(name, options.dump()); !status) {
+    return status.error();
+  }
+  return json{{"policy", name}};
+}
+
+Reply answer_set_budget(Service& service, const json& request) {
+  const auto rate = read_options<Rate>(request);
+  if (!rate) return rate.error();
+  if (rate->bytes_per_s < 0) {
+    return invalid("needs a rate; add \"bytes_per_s\":NUMBER");
+  }
+  service.set_budget(static_cast<Bytes>(rate->bytes_per_s));
+  return json{{"budget_bytes_per_s", rate->bytes_per_s}};
+}
+
+Reply answer_pause(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  service.pause(true);
+  return json{{"paused", true}};
+}
+
+Reply answer_resume(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  service.pause(false);
+  return json{{"paused", false}};
+}
+
+}  // namespace thermocline

@@ -1,0 +1,103 @@
+// Operations that tell what the daemon is and does.
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/api.h"
+#include "daemon/api_operations.h"
+#include "daemon/metrics.h"
+#include "daemon/report.h"
+#include "traces/fields.h"
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+struct Nothing {
+  void fields(auto&) {}
+};
+
+}  // namespace
+
+Reply answer_version(Service&, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  return json{{"version", THERMOCLINE_VERSION}, {"api", Api::kVersion}};
+}
+
+Reply answer_status(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  const auto usage = own_usage();
+  return json{
+      {"version", THERMOCLINE_VERSION},
+      {"pid", ::getpid()},
+      {"machine", service.machine().name},
+      {"emulated", service.machine().emulated},
+      {"policy", service.options().policy},
+      {"mover", service.dry_reason().empty() ? service.options().mover : "dry"},
+      {"dry_reason", service.dry_reason()},
+      {"paused", service.paused()},
+      {"budget_bytes_per_s", service.budget()},
+      {"windows", service.windows()},
+      {"targets", service.pids()},
+      {"tensors", service.tensors().alive()},
+      {"samples", to_json(service.samples())},
+      {"moves", to_json(service.moves(), service.machine())},
+      {"daemon",
+       {{"cpu_s", usage.cpu_s},
+        {"elapsed_s", usage.elapsed_s},
+        {"cpu_share", usage.share()},
+        {"peak_bytes", usage.peak_bytes}}},
+      {"notices", service.notices()}};
+}
+
+Reply answer_targets(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  json targets = json::array();
+  for (const auto& target : service.targets()) {
+    targets.push_back(to_json(target, service.machine()));
+  }
+  return json{{"targets", targets}};
+}
+
+Reply answer_tiers(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  json tiers = json::array();
+  for (const auto& tier : service.machine().tiers) {
+    json one = {{"name", tier.name},
+                {"nodes", tier.nodes},
+                {"capacity_bytes", tier.capacity},
+                {"read_ns", tier.read_ns},
+                {"write_ns", tier.write_ns},
+                {"read_bytes_per_s", tier.read_bytes_per_s},
+                {"write_bytes_per_s", tier.write_bytes_per_s},
+                {"durable", tier.durable}};
+    if (const auto free = service.free_bytes(tier)) one["free_bytes"] = *free;
+    tiers.push_back(one);
+  }
+  return json{{"machine", service.machine().name}, {"tiers", tiers}};
+}
+
+Reply answer_policies(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  json policies = json::array();
+  for (const auto& [name, entry] : Registry<Policy>::entries()) {
+    json options = json::array();
+    for (const auto& option : entry.options()) {
+      options.push_back({{"name", option.name},
+                         {"default", option.value},
+                         {"range", option.range},
+                         {"help", option.help}});
+    }
+    policies.push_back(
+        {{"name", name}, {"summary", entry.summary}, {"options", options}});
+  }
+  return json{{"current", service.options().policy}, {"policies", policies}};
+}
+
+Reply answer_metrics(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  return json{{"text", metrics_text(service, own_usage())}};
+}
+
+}  // namespace thermocline

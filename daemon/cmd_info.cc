@@ -1,0 +1,205 @@
+// thermocline info: what a trace holds.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "daemon/commands.h"
+#include "daemon/units.h"
+#include "estimator/machine.h"
+#include "traces/summary.h"
+#include "traces/trace_file.h"
+
+namespace thermocline {
+namespace {
+
+// A file's text on a terminal: without the power to steer it.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+std::string command_line(const Trace::Info& info) {
+  std::string line;
+  for (const auto& word : info.command) {
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line;
+}
+
+std::map<std::string, std::uint64_t> losses_by_source(const Trace& trace) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& loss : trace.losses) counts[loss.source] += loss.count;
+  return counts;
+}
+
+// The machine's name, or why there is none.
+std::string machine_line(const Trace::Info& info) {
+  if (info.machine.empty()) return "not known";
+  const auto machine = Machine::from_json(info.machine);
+  if (!machine) return "not readable (" + machine.error().message + ")";
+  std::string line = machine->name + " (";
+  for (const auto& tier : machine->tiers) {
+    if (&tier != machine->tiers.data()) line += ", ";
+    line += tier.name + " " + show_bytes(static_cast<double>(tier.capacity));
+  }
+  return line + ")";
+}
+
+nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
+  const Trace& trace = read.trace;
+  const Summary summary = summarise(trace);
+  const auto machine = Machine::from_json(trace.info.machine);
+  nlohmann::ordered_json end;
+  if (trace.end.known) end = trace.end.exit_status;
+  nlohmann::ordered_json machine_name;
+  if (machine) machine_name = machine->name;
+  nlohmann::ordered_json damage;
+  if (!read.damage.empty()) damage = read.damage;
+  return {{"file", file},
+          {"command", trace.info.command},
+          {"machine", machine_name},
+          {"host", trace.info.host},
+          {"placement", trace.info.placement},
+          {"clock", trace.info.clock},
+          {"emulated", trace.info.emulated},
+          {"page_bytes", trace.info.page_bytes},
+          {"complete", trace.end.known && read.damage.empty()},
+          {"exit_status", end},
+          {"run_ns", trace.run_ns()},
+          {"samples", trace.samples.size()},
+          {"loads", summary.loads},
+          {"stores", summary.stores},
+          {"lost_samples", summary.lost},
+          {"losses", losses_by_source(trace)},
+          {"footprint_bytes", summary.footprint},
+          {"tensors", trace.tensors.size()},
+          {"peak_live_bytes", summary.peak_live},
+          {"operators", trace.operators.size()},
+          {"marks", trace.marks.size()},
+          {"counters", trace.counters.size()},
+          {"mappings", trace.mappings.size()},
+          {"blocks", read.blocks},
+          {"skipped_blocks", read.skipped},
+          {"dropped_events", read.dropped},
+          {"file_bytes", read.file_bytes},
+          {"damage", damage}};
+}
+
+void line(const char* name, const std::string& value) {
+  std::printf("  %-11s %s\n", name, printable(value).c_str());
+}
+
+std::string bytes(Bytes count) {
+  return show_bytes(static_cast<double>(count));
+}
+
+std::string run_line(const Trace& trace) {
+  const auto time = show_seconds(static_cast<double>(trace.run_ns()) * 1e-9);
+  if (!trace.end.known) return time + ", as far as it was read";
+  return time + ", exit status " + std::to_string(trace.end.exit_status);
+}
+
+std::string losses_line(const Trace& trace) {
+  std::string text;
+  for (const auto& [source, count] : losses_by_source(trace)) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " (" + source +
+            ")";
+  }
+  return text.empty() ? "nothing known" : text;
+}
+
+void print_text(const std::string& file, const ReadTrace& read) {
+  const Trace& trace = read.trace;
+  const Summary summary = summarise(trace);
+  const auto count = [](const auto& list) {
+    return std::to_string(list.size());
+  };
+  std::printf("%s\n", printable(file).c_str());
+  line("command", command_line(trace.info));
+  line("machine", machine_line(trace.info));
+  line("host", trace.info.host.empty() ? "not known" : trace.info.host);
+  line("placement",
+       trace.info.placement.empty() ? "not known" : trace.info.placement);
+  line("clock", trace.info.clock + (trace.info.emulated ? ", emulated" : ""));
+  line("run time", run_line(trace));
+  line("samples", count(trace.samples) + ": " + std::to_string(summary.loads) +
+                      " loads, " + std::to_string(summary.stores) +
+                      " stores, on pages of " + bytes(summary.footprint));
+  line("lost", losses_line(trace));
+  line("tensors", count(trace.tensors) + ", at most " +
+                      bytes(summary.peak_live) + " alive at once");
+  line("operators", count(trace.operators));
+  line("marks", count(trace.marks));
+  line("counters", count(trace.counters));
+  line("mappings", count(trace.mappings));
+  std::string file_line =
+      bytes(read.file_bytes) + " in " + std::to_string(read.blocks) + " blocks";
+  if (read.skipped > 0) {
+    file_line +=
+        ", " + std::to_string(read.skipped) + " of a later version passed over";
+  }
+  if (read.dropped > 0) {
+    file_line +=
+        ", " + std::to_string(read.dropped) + " references or tensors left out";
+  }
+  line("file", file_line);
+}
+
+void run(const std::vector<std::string>& files, bool json, Outcome& outcome) {
+  auto all = nlohmann::ordered_json::array();
+  const auto complain = [&](const std::string& why) {
+    // The command line prints the last one.
+    if (!outcome.error.empty()) {
+      std::fprintf(stderr, "thermocline: %s\n", outcome.error.c_str());
+    }
+    outcome.error = printable(why);
+    outcome.status = 1;
+  };
+  for (const auto& file : files) {
+    const auto read = read_trace(file);
+    if (!read) {
+      complain(read.error().message);
+      continue;
+    }
+    if (json) {
+      all.push_back(as_json(file, *read));
+    } else {
+      print_text(file, *read);
+    }
+    if (!read->damage.empty()) complain(read->damage);
+  }
+  if (json && !all.empty()) {
+    const auto& shown = files.size() == 1 ? all[0] : all;
+    std::printf("%s\n",
+                shown
+                    .dump(2, ' ', false,
+                          nlohmann::ordered_json::error_handler_t::replace)
+                    .c_str());
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void add_info(CLI::App& root, Outcome& outcome) {
+  struct Arguments {
+    std::vector<std::string> files;
+    bool json = false;
+  };
+  auto given = std::make_shared<Arguments>();
+  auto* command = root.add_subcommand(
+      "info",
+      "Say what traces hold. A cut or damaged one is shown as far as it can "
+      "be read, with exit status 1.");
+  command->add_option("file", given->files, "traces to read")->required();
+  command->add_flag("--json", given->json,
+                    "as JSON: an object, or a list of them for several files");
+  command->callback(
+      [given, &outcome] { run(given->files, given->json, outcome); });
+}
+
+}  // namespace thermocline

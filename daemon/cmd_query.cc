@@ -1,0 +1,189 @@
+// thermocline query: ask a running thermoclined.
+#include <CLI/CLI.hpp>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "daemon/client.h"
+#include "daemon/commands.h"
+#include "daemon/paths.h"
+#include "daemon/units.h"
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+struct Arguments {
+  std::string socket = default_socket();
+  std::string operation;
+  std::string place;                // of placement and explain
+  std::vector<std::string> fields;  // KEY=VALUE
+  int pid = 0;
+  int limit = 20;
+  int timeout_ms = 5000;
+  bool as_json = false;
+};
+
+json request_of(const Arguments& given) {
+  json request{{"v", 1}, {"op", given.operation}};
+  if (!given.place.empty()) {
+    const bool tensor = given.place.rfind("tensor:", 0) == 0;
+    request[tensor ? "tensor" : "address"] = given.place;
+  }
+  if (given.pid != 0) request["pid"] = given.pid;
+  if (given.operation == "heat") request["limit"] = given.limit;
+  for (const auto& field : given.fields) {
+    const auto equals = field.find('=');
+    const auto text =
+        equals == std::string::npos ? "true" : field.substr(equals + 1);
+    auto value = json::parse(text, nullptr, false);
+    request[field.substr(0, equals)] =
+        value.is_discarded() ? json(text) : std::move(value);
+  }
+  return request;
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+double number(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_number() ? at->get<double>() : 0;
+}
+
+// Key by key; bytes as people read them.
+void print_fields(const json& from, int indent) {
+  for (const auto& [key, value] : from.items()) {
+    if (indent == 0 && (key == "v" || key == "ok")) continue;
+    const bool lines = value.is_object() ||
+                       (value.is_array() && !value.empty() &&
+                        value.front().is_object());
+    std::printf("%*s%s:", indent, "", key.c_str());
+    if (!lines) {
+      const bool bytes = value.is_number() && (key.find("bytes") == 0 ||
+                                               key.find("_bytes") != key.npos);
+      std::printf(" %s\n", bytes ? show_bytes(value.get<double>()).c_str()
+                                 : text_of(value).c_str());
+      continue;
+    }
+    std::printf("\n");
+    if (value.is_object()) {
+      print_fields(value, indent + 2);
+      continue;
+    }
+    for (const auto& element : value) {
+      std::printf("%*s-\n", indent + 2, "");
+      print_fields(element, indent + 4);
+    }
+  }
+}
+
+void print_heat(const json& reply) {
+  std::printf("%10s  %-18s %10s  %-8s %12s %12s %12s\n", "region", "start",
+              "size", "tier", "heat", "loads", "stores");
+  for (const auto& row : reply.value("regions", json::array())) {
+    std::printf("%10.0f  0x%-16" PRIx64 " %10s  %-8s %12s %12.0f %12.0f\n",
+                number(row, "region"), row.value("start", std::uint64_t{0}),
+                show_bytes(number(row, "bytes")).c_str(),
+                text_of(row.value("tier", json("-"))).c_str(),
+                show_seconds(number(row, "heat_ns") * 1e-9).c_str(),
+                number(row, "loads"), number(row, "stores"));
+  }
+  std::printf("%.0f regions in all; heat is what a window gains when the "
+              "region is in the fastest tier\n",
+              number(reply, "total"));
+}
+
+void print_place(const json& reply) {
+  if (reply.contains("tensor")) {
+    std::printf("tensor %.0f%s, ", number(reply, "tensor"),
+                reply.value("alive", true) ? "" : " (freed)");
+  }
+  std::printf("0x%" PRIx64 " to 0x%" PRIx64 " of pid %.0f is in %s\n",
+              reply.value("start", std::uint64_t{0}),
+              reply.value("end", std::uint64_t{0}), number(reply, "pid"),
+              text_of(reply.value("tier", json("no memory yet"))).c_str());
+  for (const auto& [tier, bytes] :
+       reply.value("bytes_by_tier", json::object()).items()) {
+    std::printf("  %-10s %s\n", tier.c_str(),
+                show_bytes(bytes.get<double>()).c_str());
+  }
+  std::printf("  heat %s a window, %.0f loads and %.0f stores in the last\n",
+              show_seconds(number(reply, "heat_ns") * 1e-9).c_str(),
+              number(reply, "loads"), number(reply, "stores"));
+  for (const auto& reason : reply.value("because", json::array())) {
+    std::printf("  region %.0f: %s\n", number(reason, "region"),
+                text_of(reason.value("policy", json(""))).c_str());
+    for (const char* other : {"bound", "guard"}) {
+      if (reason.contains(other)) {
+        std::printf("    %s: %s\n", other, text_of(reason[other]).c_str());
+      }
+    }
+  }
+}
+
+void run(const Arguments& given, Outcome& outcome) {
+  const bool placed =
+      given.operation == "placement" || given.operation == "explain";
+  if (placed && given.place.empty()) {
+    return outcome.fail(
+        invalid(given.operation +
+                " needs an address (0x7f...) or a tensor (tensor:12)"),
+        2);
+  }
+  auto text = ask(given.socket, request_of(given).dump(), given.timeout_ms);
+  if (!text) return outcome.fail(text.error());
+  const auto reply = json::parse(*text, nullptr, false);
+  if (!reply.is_object()) {
+    return outcome.fail(corrupt("the answer on " + given.socket +
+                                " is not JSON; is it a thermoclined?"));
+  }
+  if (given.as_json) std::printf("%s\n", reply.dump(2).c_str());
+  if (!reply.value("ok", false)) {
+    const auto error = reply.value("error", json::object());
+    return outcome.fail(
+        invalid(text_of(error.value("message", json("refused")))));
+  }
+  if (given.as_json) return;
+  if (given.operation == "heat") {
+    print_heat(reply);
+  } else if (placed) {
+    print_place(reply);
+  } else if (given.operation == "metrics") {
+    std::printf("%s", text_of(reply.value("text", json(""))).c_str());
+  } else {
+    print_fields(reply, 0);
+  }
+}
+
+}  // namespace
+
+void add_query(CLI::App& root, Outcome& outcome) {
+  auto given = std::make_shared<Arguments>();
+  auto* command = root.add_subcommand(
+      "query",
+      "Ask a running thermoclined: status, targets, tiers, heat, placement "
+      "PLACE, explain PLACE, policies, metrics, pause, resume, attach, detach, "
+      "set_policy, set_budget, shutdown, version.");
+  command->add_option("operation", given->operation, "what to ask")
+      ->required();
+  command->add_option("place", given->place,
+                      "an address (0x7f...) or a tensor (tensor:12)");
+  command->add_option("--pid", given->pid, "only this process");
+  command->add_option("--limit", given->limit, "regions that heat lists")
+      ->capture_default_str();
+  command->add_option("-f,--field", given->fields,
+                      "KEY=VALUE, one more field of the request (repeatable)");
+  command->add_option("--socket", given->socket, "socket of the service")
+      ->capture_default_str();
+  command->add_option("--timeout-ms", given->timeout_ms,
+                      "give up after so long")
+      ->capture_default_str();
+  command->add_flag("--json", given->as_json, "the answer as it came");
+  command->callback([given, &outcome] { run(*given, outcome); });
+}
+
+}  // namespace thermocline

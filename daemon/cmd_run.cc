@@ -1,0 +1,101 @@
+// thermocline run: a job with thermoclined beside it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "daemon/commands.h"
+#include "daemon/paths.h"
+#include "daemon/runner.h"
+#include "daemon/units.h"
+
+namespace thermocline {
+namespace {
+
+double number(const nlohmann::json& from, const char* key) {
+  if (!from.is_object()) return 0;
+  const auto at = from.find(key);
+  return at != from.end() && at->is_number() ? at->get<double>() : 0.0;
+}
+
+void print_text(const RunReport& report, const nlohmann::json& daemon) {
+  std::fprintf(stderr, "thermocline: policy %s, %s", report.policy.c_str(),
+               show_seconds(report.wall_s).c_str());
+  if (daemon.is_object()) {
+    std::fprintf(stderr, ", moved %s, daemon used %.2f %% of a core",
+                 show_bytes(number(daemon.value("moves", nlohmann::json()),
+                                   "moved_bytes"))
+                     .c_str(),
+                 100 * number(daemon.value("daemon", nlohmann::json()),
+                              "cpu_share"));
+  }
+  std::fprintf(stderr, "\n");
+}
+
+void run(const RunOptions& options, bool json, Outcome& outcome) {
+  if (!options.agent.empty() && !options.policy.empty() &&
+      options.policy != "learned") {
+    return outcome.fail(
+        invalid("--agent goes with the policy \"learned\", not with \"" +
+                options.policy + "\""));
+  }
+  auto report = run_job(options);
+  if (!report) return outcome.fail(report.error());
+  const auto daemon =
+      nlohmann::json::parse(report->daemon_report, nullptr, false);
+  if (json) {
+    nlohmann::json out{{"policy", report->policy},
+                       {"exit_status", report->exit_status},
+                       {"wall_s", report->wall_s}};
+    if (daemon.is_object()) out["daemon"] = daemon;
+    std::printf("%s\n", out.dump(2).c_str());
+  } else {
+    print_text(*report, daemon);
+  }
+  outcome.status = report->exit_status;
+  outcome.error = report->trouble;
+}
+
+}  // namespace
+
+void add_run(CLI::App& root, Outcome& outcome) {
+  auto options = std::make_shared<RunOptions>();
+  auto json = std::make_shared<bool>(false);
+  auto no_tensors = std::make_shared<bool>(false);
+  options->socket = default_socket();
+  auto* command = root.add_subcommand(
+      "run", "Run a job with thermoclined beside it, placing its memory.");
+  command->add_option("--agent", options->agent,
+                      "agent trained by `thermocline train` (policy learned)");
+  command->add_option("--policy", options->policy,
+                      "a policy of `thermocline list`; default: learned with "
+                      "--agent, else hottest_first");
+  command->add_option("--options", options->options,
+                      "options of the policy, as JSON");
+  command->add_option("--machine", options->machine,
+                      "machine description (JSON); default: ask the kernel");
+  command->add_option("--source", options->source,
+                      "samples: perf, stream:PATH (a perf pipe stream), none")
+      ->capture_default_str();
+  command->add_option("--socket", options->socket,
+                      "Unix socket on which queries are answered")
+      ->capture_default_str();
+  command->add_option("--mover", options->mover,
+                      "numa, or dry (decide, explain, move nothing)");
+  command->add_option("--report", options->report,
+                      "keep the daemon's report (JSON) in this file");
+  command->add_option("--daemon-option", options->daemon,
+                      "one more word for thermoclined (repeatable)");
+  command->add_flag("--no-tensors", *no_tensors,
+                    "do not preload the tensor observer");
+  command->add_flag("--json", *json, "report as JSON on standard output");
+  command->add_option("command", options->command, "the job, after --")
+      ->required();
+  command->positionals_at_end();
+  command->callback([options, json, no_tensors, &outcome] {
+    options->tensors = !*no_tensors;
+    run(*options, *json, outcome);
+  });
+}
+
+}  // namespace thermocline

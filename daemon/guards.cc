@@ -1,0 +1,158 @@
+#include "daemon/guards.h"
+
+#include <algorithm>
+
+namespace thermocline {
+namespace {
+
+constexpr int kMostDoublings = 6;
+
+}  // namespace
+
+TokenBucket::TokenBucket(Bytes bytes_per_s, Bytes least, Nanos now)
+    : rate_(bytes_per_s), least_(least), level_(0), filled_at_(now) {
+  level_ = static_cast<double>(size());
+}
+
+Bytes TokenBucket::size() const {
+  return rate_ == 0 ? 0 : std::max(rate_, least_);
+}
+
+void TokenBucket::set_rate(Bytes bytes_per_s) {
+  rate_ = bytes_per_s;
+  level_ = std::min(level_, static_cast<double>(size()));
+}
+
+Bytes TokenBucket::available(Nanos now) {
+  const auto passed = static_cast<double>(std::max<Nanos>(0, now - filled_at_));
+  filled_at_ = now;
+  level_ = std::min(static_cast<double>(size()),
+                    level_ + passed * 1e-9 * static_cast<double>(rate_));
+  return static_cast<Bytes>(level_);
+}
+
+void TokenBucket::take(Bytes bytes) {
+  level_ = std::max(0.0, level_ - static_cast<double>(bytes));
+}
+
+void TokenBucket::give_back(Bytes bytes) {
+  level_ = std::min(static_cast<double>(size()),
+                    level_ + static_cast<double>(bytes));
+}
+
+const char* refusal_name(Refusal why) {
+  switch (why) {
+    case Refusal::kNone: return "none";
+    case Refusal::kInvalid: return "invalid";
+    case Refusal::kStale: return "stale";
+    case Refusal::kUnmovable: return "unmovable";
+    case Refusal::kCapacity: return "capacity";
+    case Refusal::kBudget: return "budget";
+    case Refusal::kResidence: return "residence";
+    case Refusal::kPingPong: return "ping_pong";
+  }
+  return "unknown";
+}
+
+Refusal Guards::bouncing(const State& state, const Move& move,
+                         std::int64_t window) const {
+  if (state.moved_at < 0 || move.to != state.came_from) return Refusal::kNone;
+  const auto stayed = window - state.moved_at;
+  if (stayed < options_.residence) return Refusal::kResidence;
+  if (stayed < options_.residence << state.bounces) return Refusal::kPingPong;
+  return Refusal::kNone;
+}
+
+Refusal Guards::judge(const View& view, const Move& move, Bytes bytes,
+                      const std::vector<Bytes>& used, Bytes budget) const {
+  const auto& object = view.objects[move.object];
+  if (object.tier != move.from) return Refusal::kStale;
+  if (!object.movable || object.bytes == 0) return Refusal::kUnmovable;
+  const auto bounce = bouncing(states_[move.object], move, view.window);
+  if (bounce != Refusal::kNone) return bounce;
+  if (used[move.to] + bytes > view.tiers[move.to].capacity) {
+    return Refusal::kCapacity;
+  }
+  if (bytes > budget) return Refusal::kBudget;
+  return Refusal::kNone;
+}
+
+std::vector<Move> Guards::admit(const View& view,
+                                const std::vector<Move>& moves,
+                                const BytesToMove& bytes_to_move) {
+  states_.resize(std::max(states_.size(), view.objects.size()));
+  std::vector<Bytes> used;
+  for (const auto& tier : view.tiers) used.push_back(tier.used);
+  Bytes budget = view.budget;
+  std::vector<bool> named(view.objects.size(), false);
+  std::vector<Move> sorted;
+  for (const auto& move : moves) {
+    const bool sound = move.object < view.objects.size() &&
+                       move.to < view.tiers.size() && move.from != move.to &&
+                       !named[move.object];
+    if (sound) {
+      named[move.object] = true;
+      sorted.push_back(move);
+    } else {
+      ++refused_[static_cast<std::size_t>(Refusal::kInvalid)];
+    }
+  }
+  std::stable_partition(sorted.begin(), sorted.end(),
+                        [](const Move& move) { return move.to > move.from; });
+  std::vector<Move> out;
+  for (const auto& move : sorted) {
+    const Bytes bytes = bytes_to_move(move.object, move.to);
+    const auto why = judge(view, move, bytes, used, budget);
+    if (why != Refusal::kNone) {
+      ++refused_[static_cast<std::size_t>(why)];
+      states_[move.object].refusal = why;
+      states_[move.object].refused_at = view.window;
+      continue;
+    }
+    used[move.to] += bytes;
+    used[move.from] -= std::min(used[move.from], bytes);
+    budget -= bytes;
+    out.push_back(move);
+  }
+  return out;
+}
+
+void Guards::moved(const Move& move, std::int64_t window) {
+  states_.resize(std::max<std::size_t>(states_.size(), move.object + 1));
+  auto& state = states_[move.object];
+  const bool back = state.moved_at >= 0 && move.to == state.came_from;
+  if (back) {
+    // Back within eight times the least stay is a bounce; later is a change
+    // of the job's mind.
+    const auto soon = (options_.residence << state.bounces) * 8;
+    const bool bounced = window - state.moved_at < soon;
+    const auto more = std::min<int>(state.bounces + 1, kMostDoublings);
+    state.bounces = bounced ? static_cast<std::uint8_t>(more) : 0;
+  }
+  state.moved_at = window;
+  state.came_from = move.from;
+  state.failures = 0;
+  state.refusal = Refusal::kNone;
+}
+
+void Guards::failed(ObjectId object, std::int64_t window) {
+  states_.resize(std::max<std::size_t>(states_.size(), object + 1));
+  auto& state = states_[object];
+  state.rest_until = window + (options_.failures_wait << state.failures);
+  state.failures = static_cast<std::uint8_t>(
+      std::min<int>(state.failures + 1, kMostDoublings));
+}
+
+bool Guards::resting(ObjectId object, std::int64_t window) const {
+  return object < states_.size() && window < states_[object].rest_until;
+}
+
+std::string Guards::last_refusal(ObjectId object) const {
+  if (object >= states_.size()) return {};
+  const auto& state = states_[object];
+  if (state.refusal == Refusal::kNone) return {};
+  return "its last wanted move, in window " + std::to_string(state.refused_at) +
+         ", was refused: " + refusal_name(state.refusal);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,104 @@
+// Guards: hold a policy's moves to what is safe, whatever the policy says.
+//
+// A move passes when it makes sense (the object exists, is movable, lies where
+// the move says, at most one move per object), when the destination has room,
+// when the budget covers it, and when the object does not bounce: it stays
+// where it was moved for `residence` windows before it may move back, and that
+// time doubles each time it does move back soon. Demotions pass before
+// promotions, so that their room counts. Every refusal is counted by cause.
+//
+// Thread safety: none; one instance per target, by its thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "policies/policy.h"
+
+namespace thermocline {
+
+// TokenBucket: bytes that moves may use, filled steadily.
+class TokenBucket {
+ public:
+  /// A bucket holds one second's worth, or `least` where that is more, so
+  /// that one region always fits some day. It starts full.
+  TokenBucket(Bytes bytes_per_s, Bytes least, Nanos now);
+  void set_rate(Bytes bytes_per_s);
+  Bytes rate() const { return rate_; }
+  Bytes available(Nanos now);
+  /// Requires: bytes <= available(now).
+  void take(Bytes bytes);
+  void give_back(Bytes bytes);
+
+ private:
+  Bytes size() const;
+  Bytes rate_;
+  Bytes least_;
+  double level_;
+  Nanos filled_at_;
+};
+
+enum class Refusal : std::uint8_t {
+  kNone = 0,
+  kInvalid,    // no such object or tier, twice, or to where it is
+  kStale,      // the object does not lie where the move says
+  kUnmovable,  // bound by the job, refused by the kernel lately, or empty
+  kCapacity,   // no room in the destination
+  kBudget,     // more bytes than moves may use now
+  kResidence,  // would move back too soon
+  kPingPong,   // moves back and forth, and must wait longer each time
+};
+inline constexpr std::size_t kRefusals = 8;
+const char* refusal_name(Refusal why);
+
+class Guards {
+ public:
+  struct Options {
+    std::int64_t residence = 2;      // windows; 0: no such guard
+    std::int64_t failures_wait = 4;  // windows an object that failed is left
+  };
+  explicit Guards(Options options) : options_(options) {}
+
+  /// The moves that may be made, demotions first. `bytes_to_move` is what a
+  /// move of the object to a tier would carry.
+  using BytesToMove = std::function<Bytes(ObjectId, TierId)>;
+  std::vector<Move> admit(const View& view, const std::vector<Move>& moves,
+                          const BytesToMove& bytes_to_move);
+
+  /// Remembers that the object did move in this window.
+  void moved(const Move& move, std::int64_t window);
+  /// Remembers that most of it would not move: it is left alone for a while,
+  /// twice as long each time.
+  void failed(ObjectId object, std::int64_t window);
+  /// True while the object is left alone after a failure.
+  bool resting(ObjectId object, std::int64_t window) const;
+
+  const std::array<std::uint64_t, kRefusals>& refused() const {
+    return refused_;
+  }
+  /// One sentence on the last refusal of this object, or empty.
+  std::string last_refusal(ObjectId object) const;
+
+ private:
+  struct State {
+    std::int64_t moved_at = -1;  // window; -1: never
+    std::int64_t rest_until = -1;
+    std::int64_t refused_at = -1;
+    TierId came_from = kNoTier;
+    std::uint8_t bounces = 0;
+    std::uint8_t failures = 0;
+    Refusal refusal = Refusal::kNone;
+  };
+  Refusal judge(const View& view, const Move& move, Bytes bytes,
+                const std::vector<Bytes>& used, Bytes budget) const;
+  Refusal bouncing(const State& state, const Move& move,
+                   std::int64_t window) const;
+
+  Options options_;
+  std::vector<State> states_;
+  std::array<std::uint64_t, kRefusals> refused_{};
+};
+
+}  // namespace thermocline

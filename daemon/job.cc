@@ -1,0 +1,166 @@
+#include "daemon/job.h"
+
+#include <fcntl.h>
+#include <numaif.h>
+#include <signal.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace thermocline {
+namespace {
+
+// The child, after fork: only async-signal-safe calls, except setenv, which
+// is safe as long as the parent has one thread when it forks.
+[[noreturn]] void become(const Job::Options& options, int go, int failed) {
+  char byte = 0;
+  if (read(go, &byte, 1) != 1) _exit(127);  // the parent gave up
+  const auto give_up = [failed] {
+    const int cause = errno;
+    (void)!write(failed, &cause, sizeof cause);
+    _exit(127);
+  };
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  if (options.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
+  if (!options.bind_nodes.empty()) {
+    std::array<unsigned long, 16> mask{};
+    constexpr int kBits = 8 * sizeof(unsigned long);
+    for (const int node : options.bind_nodes) {
+      mask[static_cast<std::size_t>(node / kBits)] |= 1UL << (node % kBits);
+    }
+    if (set_mempolicy(MPOL_BIND, mask.data(), mask.size() * kBits) != 0) {
+      give_up();
+    }
+  }
+  for (const auto& [name, value] : options.environment) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  std::vector<char*> words;
+  for (const auto& word : options.command) {
+    words.push_back(const_cast<char*>(word.c_str()));
+  }
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  give_up();
+  _exit(127);
+}
+
+}  // namespace
+
+Result<Job> Job::start(Options options) {
+  CHECK(!options.command.empty());
+  std::array<int, 2> go{};
+  std::array<int, 2> failed{};
+  if (pipe2(go.data(), O_CLOEXEC) != 0) {
+    return io("cannot make a pipe: " + std::string(std::strerror(errno)));
+  }
+  if (pipe2(failed.data(), O_CLOEXEC) != 0) {
+    close(go[0]);
+    close(go[1]);
+    return io("cannot make a pipe: " + std::string(std::strerror(errno)));
+  }
+  const int pid = fork();
+  if (pid == 0) {
+    close(go[1]);
+    close(failed[0]);
+    become(options, go[0], failed[1]);
+  }
+  const int cause = errno;
+  close(go[0]);
+  close(failed[1]);
+  Job job;
+  job.go_ = go[1];
+  job.failed_ = failed[0];
+  job.name_ = options.command[0];
+  job.pid_ = pid;
+  if (pid < 0) return io("cannot fork: " + std::string(std::strerror(cause)));
+  job.descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (job.descriptor_ < 0) {
+    return unsupported("pidfd_open: " + std::string(std::strerror(errno)) +
+                       "; needs Linux 5.3 or later");
+  }
+  return job;
+}
+
+Job::Job(Job&& other) noexcept { *this = std::move(other); }
+
+Job& Job::operator=(Job&& other) noexcept {
+  std::swap(name_, other.name_);
+  std::swap(pid_, other.pid_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(go_, other.go_);
+  std::swap(failed_, other.failed_);
+  std::swap(cpu_s_, other.cpu_s_);
+  return *this;
+}
+
+Job::~Job() {
+  if (go_ >= 0) close(go_);  // an unreleased child reads the end and exits
+  if (failed_ >= 0) close(failed_);
+  if (pid_ > 0) {
+    kill(pid_, SIGTERM);
+    for (int tries = 0; tries < 50; ++tries) {
+      if (waitpid(pid_, nullptr, WNOHANG) != 0) {
+        pid_ = -1;
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+  }
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Status Job::release() {
+  CHECK(go_ >= 0);
+  const char byte = 1;
+  (void)!write(go_, &byte, 1);
+  close(go_);
+  go_ = -1;
+  int cause = 0;
+  const auto got = read(failed_, &cause, sizeof cause);
+  close(failed_);
+  failed_ = -1;
+  if (got != sizeof cause) return {};  // closed by exec: it runs
+  wait();
+  const std::string message =
+      "cannot run \"" + name_ + "\": " + std::strerror(cause);
+  return cause == ENOENT ? not_found(message + "; check the command")
+                         : Error{Error::Code::kPermission, message};
+}
+
+void Job::signal(int number) {
+  if (pid_ > 0) kill(pid_, number);
+}
+
+int Job::wait() {
+  CHECK(pid_ > 0);
+  int status = 0;
+  rusage used{};
+  while (wait4(pid_, &status, 0, &used) < 0 && errno == EINTR) {
+  }
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) +
+           1e-6 * static_cast<double>(time.tv_usec);
+  };
+  cpu_s_ = seconds(used.ru_utime) + seconds(used.ru_stime);
+  pid_ = -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,110 @@
+#include "daemon/loop.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+#include "daemon/report.h"
+
+namespace thermocline {
+namespace {
+
+constexpr Nanos kObserverRest = 10'000'000;
+
+}  // namespace
+
+Loop::Loop(Parts parts, Options options)
+    : parts_(std::move(parts)),
+      options_(options),
+      api_(parts_.service),
+      next_window_(parts_.kernel.now() + options.interval_ns),
+      had_target_(!parts_.service.managed().empty()) {}
+
+int Loop::wait_ms(Nanos now) const {
+  const Nanos left = std::max<Nanos>(0, next_window_ - now);
+  return static_cast<int>((left + 999'999) / 1'000'000);
+}
+
+bool Loop::signalled() const {
+  pollfd one{parts_.signals, POLLIN, 0};
+  return parts_.signals >= 0 && ::poll(&one, 1, 0) > 0;
+}
+
+void Loop::log_new_notices() {
+  const auto& notices = parts_.service.notices();
+  for (; notices_logged_ < notices.size(); ++notices_logged_) {
+    parts_.log(notices[notices_logged_]);
+  }
+}
+
+void Loop::end_window() {
+  auto& service = parts_.service;
+  parts_.sources.read(service, parts_.kernel.now(), true);
+  const auto report = service.end_window();
+  for (const auto& target : report.targets) {
+    if (!target.ended) continue;
+    parts_.log("pid " + std::to_string(target.pid) + " (" + target.name +
+               ") has ended");
+  }
+  parts_.server.publish("window", window_event(report, service));
+  if (auto status = parts_.sources.follow(service.pids()); !status) {
+    service.notice("no samples: " + status.error().message);
+  }
+  had_target_ = had_target_ || !service.managed().empty();
+  log_new_notices();
+}
+
+Status Loop::run() try {
+  log_new_notices();
+  bool more = false;
+  for (;;) {
+    const Nanos began = parts_.kernel.now();
+    std::vector<pollfd> waiting{{parts_.server.descriptor(), POLLIN, 0},
+                                {parts_.signals, POLLIN, 0}};
+    int wait = wait_ms(began);
+    const auto sooner = [&](int ms) {
+      if (ms >= 0) wait = std::min(wait, ms);
+    };
+    sooner(parts_.sources.watch(waiting, began));
+    if (parts_.observer != nullptr) {
+      if (observer_rests_until_ <= began) {
+        waiting.push_back({parts_.observer->descriptor(), POLLIN, 0});
+      } else {
+        sooner(static_cast<int>((observer_rests_until_ - began) / 1'000'000) +
+               1);
+      }
+    }
+    const int ready = ::poll(waiting.data(), waiting.size(), more ? 0 : wait);
+    if (ready < 0 && errno != EINTR) {
+      return io(std::string("poll failed: ") + std::strerror(errno));
+    }
+    if (signalled()) return {};
+    more = parts_.server.serve(
+        [&](std::string_view request) { return api_.answer(request); });
+    const Nanos now = parts_.kernel.now();
+    parts_.sources.read(parts_.service, now, false);
+    if (parts_.observer != nullptr && observer_rests_until_ <= now) {
+      const auto events = parts_.observer->poll();
+      for (const auto& event : events) parts_.service.hear(event);
+      if (!events.empty()) observer_rests_until_ = now + kObserverRest;
+    }
+    if (now >= next_window_) {
+      end_window();
+      next_window_ = std::max(next_window_, now) + options_.interval_ns;
+      if (options_.exit_with_target && had_target_ &&
+          parts_.service.managed().empty()) {
+        return {};
+      }
+    }
+    if (api_.stopping()) return {};
+  }
+} catch (const std::exception& error) {
+  // A policy's library (LibTorch) may throw; the sockets must still go.
+  return io(std::string("the policy or a library failed: ") + error.what());
+}
+
+}  // namespace thermocline

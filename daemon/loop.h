@@ -1,0 +1,57 @@
+// Loop: waits for requests, samples, tensors, signals and the next window.
+//
+// One thread, asleep in poll() until something is to be done. Windows are by
+// the kernel's steady clock. Thread safety: none.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "daemon/api.h"
+#include "daemon/server.h"
+#include "daemon/service.h"
+#include "daemon/sources.h"
+#include "tracer/observer_server.h"
+
+namespace thermocline {
+
+class Loop {
+ public:
+  struct Options {
+    Nanos interval_ns = 1'000'000'000;  // length of a window
+    bool exit_with_target = false;      // stop when the last target has ended
+  };
+  // All outlive the loop; observer may be nullptr. `log` gets one line on what
+  // happens: targets that end, notices.
+  struct Parts {
+    Kernel& kernel;
+    Service& service;
+    Server& server;
+    Sources& sources;
+    ObserverServer* observer = nullptr;
+    int signals = -1;  // signalfd of the signals that stop the loop
+    std::function<void(const std::string&)> log;
+  };
+
+  Loop(Parts parts, Options options);
+
+  /// Until a signal, a shutdown request, or the last target's end. Errors:
+  /// kIo when poll fails; what a policy throws.
+  Status run();
+
+ private:
+  int wait_ms(Nanos now) const;
+  bool signalled() const;
+  void end_window();
+  void log_new_notices();
+
+  Parts parts_;
+  Options options_;
+  Api api_;
+  Nanos next_window_;
+  Nanos observer_rests_until_ = 0;
+  std::size_t notices_logged_ = 0;
+  bool had_target_ = false;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,71 @@
+// Managed: a target together with its policy, its guards and its window.
+//
+// One step of it: count what was sampled, ask the policy, let the guards
+// judge, move, remember. Thread safety: none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/guards.h"
+#include "daemon/mover.h"
+#include "daemon/target.h"
+#include "daemon/totals.h"
+#include "policies/policy.h"
+
+namespace thermocline {
+
+class Managed {
+ public:
+  Managed(Kernel& kernel, const Machine& machine, Target target,
+          std::unique_ptr<Policy> policy, Guards::Options guards);
+
+  const Target& target() const { return target_; }
+  const Policy& policy() const { return *policy_; }
+  /// The policy's heat of a region; 0 where it says nothing finite.
+  double heat(ObjectId id) const;
+  const Guards& guards() const { return guards_; }
+  void set_policy(std::unique_ptr<Policy> policy);
+
+  /// Counts a sampled access. False when no region of the target covers it.
+  bool count(const Sample& sample);
+
+  /// Brings the target up to date. Errors: those of Target::refresh().
+  Status refresh() { return target_.refresh(); }
+
+  /// How the tiers may be used by this target now.
+  using Capacities = std::vector<Bytes>;
+  /// Ends the window: decides, and moves unless `hold`. Returns what was
+  /// decided and moved; takes moved bytes from the bucket.
+  MoveTotals decide(const Capacities& capacities, TokenBucket& bucket,
+                    Mover& mover, Nanos window_ns, bool hold);
+
+  TargetReport report() const;
+  /// Estimated accesses of a region in the last whole window.
+  double last_loads(ObjectId id) const;
+  double last_stores(ObjectId id) const;
+  std::int64_t window() const { return window_; }
+
+ private:
+  void look(const Capacities& capacities);
+  std::vector<MoveOrder> orders(const std::vector<Move>& moves) const;
+  void remember(const MoveOutcome& outcome, MoveTotals& totals);
+  void close_window();
+
+  Kernel* kernel_;
+  const Machine* machine_;
+  Target target_;
+  std::unique_ptr<Policy> policy_;
+  Guards guards_;
+  std::int64_t window_ = 0;
+  std::vector<double> loads_;  // by region, in the current window
+  std::vector<double> stores_;
+  std::vector<double> last_loads_;
+  std::vector<double> last_stores_;
+  std::vector<ObjectView> objects_;
+  std::vector<TierView> tiers_;
+  TargetReport totals_;
+};
+
+}  // namespace thermocline

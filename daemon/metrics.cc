@@ -1,0 +1,100 @@
+#include "daemon/metrics.h"
+
+#include <cstdio>
+
+namespace thermocline {
+namespace {
+
+// One metric family: its HELP and TYPE lines, then its values.
+class Family {
+ public:
+  Family(std::string& out, const char* name, const char* type, const char* help)
+      : out_(out), name_(std::string("thermocline_") + name) {
+    out_ += "# HELP " + name_ + " " + help + "\n";
+    out_ += "# TYPE " + name_ + " " + type + "\n";
+  }
+  Family& value(double number, const std::string& labels = {}) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", number);
+    out_ +=
+        name_ + (labels.empty() ? "" : "{" + labels + "}") + " " + text + "\n";
+    return *this;
+  }
+  Family& count(std::uint64_t number, const std::string& labels = {}) {
+    out_ += name_ + (labels.empty() ? "" : "{" + labels + "}") + " " +
+            std::to_string(number) + "\n";
+    return *this;
+  }
+
+ private:
+  std::string& out_;
+  std::string name_;
+};
+
+std::string label(const char* key, const std::string& value) {
+  std::string out = std::string(key) + "=\"";
+  for (const char c : value) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+void add_moves(std::string& out, const Service& service) {
+  const auto& moves = service.moves();
+  const auto& tiers = service.machine().tiers;
+  Family moved(out, "moved_bytes_total", "counter", "Bytes moved.");
+  for (const auto& [direction, bytes] : moves.moved) {
+    moved.count(bytes, label("from", tiers[direction.first].name) + "," +
+                           label("to", tiers[direction.second].name));
+  }
+  Family failed(out, "failed_pages_total", "counter", "Pages not moved.");
+  for (const auto& [reason, pages] : moves.failed) {
+    failed.count(pages, label("reason", failure_name(reason)));
+  }
+  Family refused(out, "refused_moves_total", "counter",
+                 "Moves that a guard refused.");
+  for (std::size_t i = 1; i < kRefusals; ++i) {
+    refused.count(moves.refused[i],
+                  label("guard", refusal_name(static_cast<Refusal>(i))));
+  }
+}
+
+}  // namespace
+
+std::string metrics_text(const Service& service, const Usage& usage) {
+  std::string out;
+  Family(out, "windows_total", "counter", "Windows so far.")
+      .count(static_cast<std::uint64_t>(service.windows()));
+  const auto samples = service.samples();
+  Family(out, "samples_total", "counter", "Samples by what became of them.")
+      .count(samples.samples, label("kind", "attributed"))
+      .count(samples.foreign, label("kind", "foreign"))
+      .count(samples.lost, label("kind", "lost"))
+      .count(samples.malformed, label("kind", "malformed"));
+  add_moves(out, service);
+  Family bytes(out, "target_bytes", "gauge", "Resident bytes by tier.");
+  for (const auto& one : service.managed()) {
+    const auto report = one->report();
+    for (std::size_t t = 0; t < report.bytes_by_tier.size(); ++t) {
+      bytes.count(report.bytes_by_tier[t],
+                  label("pid", std::to_string(report.pid)) + "," +
+                      label("tier", service.machine().tiers[t].name));
+    }
+  }
+  Family(out, "budget_bytes_per_second", "gauge", "Bytes/s moves may use.")
+      .count(service.budget());
+  Family(out, "paused", "gauge", "1 while moves are paused.")
+      .count(service.paused() ? 1 : 0);
+  Family(out, "cpu_seconds_total", "counter", "CPU time of the daemon.")
+      .value(usage.cpu_s);
+  Family(out, "peak_bytes", "gauge", "Largest resident size of the daemon.")
+      .count(usage.peak_bytes);
+  return out;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,66 @@
+// Mover: carries out a policy's moves, and reports what moved and what not.
+//
+// Implementations register themselves: "numa" moves pages with move_pages(2),
+// "dry" decides and moves nothing, for machines with one tier and for trials.
+//
+// Thread safety: one thread uses a mover. Pages that did not move are counts
+// in the outcome, by errno, never an error.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/syscalls.h"
+#include "estimator/machine.h"
+#include "traces/registry.h"
+#include "traces/types.h"
+
+namespace thermocline {
+
+// One region to be moved. Invariant: pages ascend and are page aligned.
+struct MoveOrder {
+  ObjectId object = 0;
+  TierId from = 0;
+  TierId to = 0;
+  std::vector<Address> pages;
+};
+
+// What became of an order. All counts are base pages of the order.
+struct MoveOutcome {
+  ObjectId object = 0;
+  TierId from = 0;
+  TierId to = 0;
+  std::uint64_t moved = 0;
+  std::uint64_t already_there = 0;
+  std::uint64_t absent = 0;                  // not resident
+  std::map<int, std::uint64_t> failed;       // errno -> pages
+  std::vector<std::uint64_t> pages_by_tier;  // afterwards; empty: not known
+  // Huge pages move whole: their part outside the order, in base pages as far
+  // as known, and whether there is such a part at all.
+  std::uint64_t dragged = 0;
+  bool huge = false;
+  bool gone = false;  // the process no longer exists
+
+  std::uint64_t failures() const;
+};
+
+class Mover {
+ public:
+  virtual ~Mover() = default;
+
+  /// False when move() only pretends.
+  virtual bool moves() const = 0;
+
+  /// One outcome an order, in the same order.
+  virtual std::vector<MoveOutcome> move(Kernel& kernel, const Machine& machine,
+                                        int pid,
+                                        std::span<const MoveOrder> orders) = 0;
+};
+
+/// The word for a reason of failure in reports: "busy", "no_memory", ...
+std::string failure_name(int error_number);
+
+}  // namespace thermocline

@@ -1,0 +1,49 @@
+#include "daemon/node_memory.h"
+
+#include <sstream>
+
+namespace thermocline {
+
+Result<NodeMemory> parse_node_memory(const std::string& text) {
+  // "Node 0 MemTotal:       16303428 kB"
+  NodeMemory out;
+  std::istringstream lines(text);
+  std::string line;
+  int found = 0;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string node;
+    std::string number;
+    std::string key;
+    Bytes kilobytes = 0;
+    if (!(words >> node >> number >> key >> kilobytes)) continue;
+    const auto take = [&](const char* name, Bytes& into) {
+      if (key != name) return;
+      into = kilobytes * 1024;
+      ++found;
+    };
+    take("MemTotal:", out.total);
+    take("MemFree:", out.free);
+    take("Inactive(file):", out.inactive_file);
+  }
+  if (found < 2) return corrupt("no MemTotal and MemFree in a node's meminfo");
+  return out;
+}
+
+Result<NodeMemory> tier_memory(Kernel& kernel, const Tier& tier) {
+  NodeMemory sum;
+  for (const int node : tier.nodes) {
+    const std::string path =
+        "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
+    const auto text = kernel.read_file(path);
+    if (!text) return text.error();
+    const auto memory = parse_node_memory(*text);
+    if (!memory) return memory.error().within(path);
+    sum.total += memory->total;
+    sum.free += memory->free;
+    sum.inactive_file += memory->inactive_file;
+  }
+  return sum;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,23 @@
+// Free memory of NUMA nodes, as /sys tells it.
+#pragma once
+
+#include <string>
+
+#include "daemon/syscalls.h"
+#include "estimator/machine.h"
+
+namespace thermocline {
+
+struct NodeMemory {
+  Bytes total = 0;
+  Bytes free = 0;
+  Bytes inactive_file = 0;  // page cache that the kernel gives up easily
+};
+
+/// From the text of sys/devices/system/node/nodeN/meminfo. Errors: kCorrupt.
+Result<NodeMemory> parse_node_memory(const std::string& text);
+
+/// Sum over the nodes of a tier. Errors: those of reading the files.
+Result<NodeMemory> tier_memory(Kernel& kernel, const Tier& tier);
+
+}  // namespace thermocline

@@ -1,0 +1,276 @@
+#include "daemon/page_moves.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "daemon/huge_pages.h"
+
+namespace thermocline {
+namespace {
+
+// One page of one order, on its way.
+struct Page {
+  Address address = 0;
+  std::size_t order = 0;
+  int node = kUntouched;  // where it lies now, or -errno
+  int reason = 0;         // errno of its failure so far
+  bool doubted = false;   // asked about again after its own EBUSY
+};
+
+// What is handed to the kernel: one address that stands for the pages
+// [first, last) of the list of pages left; several where a huge page is one.
+struct Slot {
+  Address address = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+  bool huge = false;
+};
+
+// Moves the pages bound for one tier.
+class TierMove {
+ public:
+  TierMove(Kernel& kernel, const Machine& machine, int pid, TierId to)
+      : kernel_(kernel), machine_(machine), pid_(pid), to_(to) {}
+
+  void add(const MoveOrder& order, std::size_t index) {
+    for (const auto address : order.pages) {
+      pages_.push_back({address, index, kUntouched, 0, false});
+    }
+  }
+
+  void run(std::vector<MoveOutcome>& outcomes) {
+    std::sort(pages_.begin(), pages_.end(), [](const Page& a, const Page& b) {
+      return a.address < b.address;
+    });
+    list_what_is_left();
+    if (query(left_)) {
+      count_what_stays(outcomes);
+      for (const int node : machine_.tiers[to_].nodes) {
+        if (!move_to(node, outcomes)) break;
+      }
+    }
+    for (const auto& page : pages_) settle(page, outcomes[page.order]);
+    for (auto& outcome : outcomes) {
+      if (outcome.to == to_) outcome.gone = gone_;
+    }
+  }
+
+ private:
+  bool arrived(const Page& page) const {
+    return page.node >= 0 && machine_.tier_of_node(page.node) == to_;
+  }
+
+  void list_what_is_left() {
+    left_.clear();
+    for (std::size_t i = 0; i < pages_.size(); ++i) {
+      if (!arrived(pages_[i])) left_.push_back(i);
+    }
+  }
+
+  // Asks where pages lie; false when the process cannot be asked at all.
+  bool query(std::span<const std::size_t> which) {
+    std::vector<Address> addresses;
+    for (const auto i : which) addresses.push_back(pages_[i].address);
+    const auto nodes = page_nodes(kernel_, pid_, addresses);
+    if (!nodes) {
+      gone_ = nodes.error().code == Error::Code::kNotFound;
+      stop(gone_ ? ESRCH : EPERM);
+      return false;
+    }
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      pages_[which[i]].node = (*nodes)[i];
+    }
+    return true;
+  }
+
+  // What is not there and has no cause yet fails for this reason.
+  void stop(int reason) {
+    for (auto& page : pages_) {
+      if (page.reason == 0) page.reason = reason;
+    }
+  }
+
+  // Takes the pages that need no move off the list.
+  void count_what_stays(std::vector<MoveOutcome>& outcomes) {
+    const auto stays = [&](const Page& page) {
+      auto& outcome = outcomes[page.order];
+      if (arrived(page)) {
+        ++outcome.already_there;
+        ++outcome.pages_by_tier[to_];
+      } else if (page.node == -ENOENT || page.node == -EFAULT) {
+        ++outcome.absent;
+      } else {
+        return false;
+      }
+      return true;
+    };
+    pages_.erase(std::remove_if(pages_.begin(), pages_.end(), stays),
+                 pages_.end());
+  }
+
+  std::vector<Slot> cut_into_slots(bool ask_for_huge) {
+    std::vector<Slot> slots;
+    HugePages huge(kernel_, pid_);
+    Address last_block = 0;
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      const Address address = pages_[left_[i]].address;
+      const Address block = ask_for_huge ? huge.block_of(address) : 0;
+      if (block != 0 && block == last_block) {
+        slots.back().last = i + 1;
+      } else {
+        slots.push_back({address, i, i + 1, block != 0});
+      }
+      last_block = block;
+    }
+    if (ask_for_huge) huge_bytes_ = huge.bytes();
+    return slots;
+  }
+
+  // Moves what has not arrived. True when the next node is worth a try.
+  bool move_to(int node, std::vector<MoveOutcome>& outcomes) {
+    list_what_is_left();
+    const auto slots = cut_into_slots(true);
+    long got = send(slots, node);
+    bool split = false;
+    for (const auto& slot : slots) {
+      if (!slot.huge || !arrived(pages_[left_[slot.first]])) continue;
+      split = split || !arrived(pages_[left_[slot.last - 1]]);
+      for (auto i = slot.first; i < slot.last; ++i) {
+        outcomes[pages_[left_[i]].order].huge = true;
+      }
+      const auto whole = huge_bytes_ / kernel_.page_bytes();
+      outcomes[pages_[left_[slot.first]].order].dragged +=
+          whole - std::min<std::uint64_t>(whole, slot.last - slot.first);
+    }
+    if (split && got >= 0) {
+      // The kernel cut a huge page up, for want of a free block (migrate.c).
+      list_what_is_left();
+      got = send(cut_into_slots(false), node);
+    }
+    list_what_is_left();
+    return !left_.empty() && got != -ESRCH && got != -EPERM;
+  }
+
+  // All slots in batches. Returns the last call's answer; stops early where
+  // all further batches would fail alike.
+  long send(std::span<const Slot> slots, int node) {
+    long got = 0;
+    for (std::size_t at = 0; at < slots.size(); at += kPagesPerMove) {
+      const auto count = std::min(kPagesPerMove, slots.size() - at);
+      got = batch(slots.subspan(at, count), node);
+      if (got == -ESRCH || got == -EPERM || got == -ENOMEM || got == -ENODEV ||
+          got == -EACCES) {
+        stop(static_cast<int>(-got));
+        break;
+      }
+    }
+    return got;
+  }
+
+  // One call to the kernel, and what is needed to know what it did.
+  long batch(std::span<const Slot> slots, int node) {
+    std::vector<Address> addresses;
+    for (const auto& slot : slots) addresses.push_back(slot.address);
+    const std::vector<int> nodes(slots.size(), node);
+    std::vector<int> status(slots.size(), kUntouched);
+    const long got = kernel_.move_pages(pid_, addresses, nodes, status);
+    if (got == -ESRCH) gone_ = true;
+    if (got == -ESRCH || got == -EPERM) return got;
+    std::vector<std::size_t> doubtful;
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      // Only a plain success on a base page is believed as it stands.
+      const bool plain = got == 0 && status[s] >= 0 && !slots[s].huge;
+      for (auto i = slots[s].first; i < slots[s].last; ++i) {
+        pages_[left_[i]].node = status[s];
+        pages_[left_[i]].reason = why(got, status[s]);
+        pages_[left_[i]].doubted = status[s] == -EBUSY && !slots[s].huge;
+        if (!plain) doubtful.push_back(left_[i]);
+      }
+    }
+    if (!doubtful.empty() && !query(doubtful)) return gone_ ? -ESRCH : -EPERM;
+    return got;
+  }
+
+  static int why(long got, int status) {
+    if (status != kUntouched && status < 0) return -status;
+    if (got < 0) return static_cast<int>(-got);
+    return EBUSY;  // counted as not migrated, without a cause
+  }
+
+  void settle(const Page& page, MoveOutcome& outcome) const {
+    if (page.node >= 0) {
+      const TierId tier = machine_.tier_of_node(page.node);
+      if (tier != kNoTier) ++outcome.pages_by_tier[tier];
+    }
+    if (arrived(page)) {
+      ++outcome.moved;
+      // EBUSY and yet there: the tail of a huge page we could not see.
+      if (page.reason == EBUSY && page.doubted) outcome.huge = true;
+    } else {
+      ++outcome.failed[page.reason != 0 ? page.reason : EBUSY];
+    }
+  }
+
+  Kernel& kernel_;
+  const Machine& machine_;
+  int pid_;
+  TierId to_;
+  bool gone_ = false;
+  Bytes huge_bytes_ = 0;
+  std::vector<Page> pages_;
+  std::vector<std::size_t> left_;  // indices of pages_ that have not arrived
+};
+
+}  // namespace
+
+Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
+                                    std::span<const Address> pages) {
+  std::vector<int> out(pages.size(), kUntouched);
+  for (std::size_t at = 0; at < pages.size(); at += kPagesPerQuery) {
+    const auto count = std::min(kPagesPerQuery, pages.size() - at);
+    const long got = kernel.move_pages(pid, pages.subspan(at, count), {},
+                                       {out.data() + at, count});
+    if (got >= 0) continue;
+    const std::string name = "pid " + std::to_string(pid);
+    if (got == -ESRCH) return not_found(name + " has gone");
+    if (got == -EPERM || got == -EACCES) {
+      return permission(name +
+                        " may not be looked at; run thermoclined as its user "
+                        "or with CAP_SYS_PTRACE");
+    }
+    return io("asking where pages of " + name +
+              " lie: " + std::strerror(static_cast<int>(-got)));
+  }
+  return out;
+}
+
+std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,
+                                       int pid,
+                                       std::span<const MoveOrder> orders) {
+  std::vector<MoveOutcome> outcomes;
+  for (const auto& order : orders) {
+    MoveOutcome outcome;
+    outcome.object = order.object;
+    outcome.from = order.from;
+    outcome.to = order.to;
+    outcome.pages_by_tier.assign(machine.tiers.size(), 0);
+    outcomes.push_back(std::move(outcome));
+  }
+  // Slowest destination first: demotions make the room for promotions.
+  for (std::size_t t = machine.tiers.size(); t-- > 0;) {
+    const auto to = static_cast<TierId>(t);
+    TierMove work(kernel, machine, pid, to);
+    bool any = false;
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      if (orders[i].to != to) continue;
+      work.add(orders[i], i);
+      any = true;
+    }
+    if (any) work.run(outcomes);
+  }
+  return outcomes;
+}
+
+}  // namespace thermocline

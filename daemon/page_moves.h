@@ -1,0 +1,43 @@
+// page_nodes and move_pages_of: move_pages(2) with its traps handled.
+//
+// Which traps, as seen on Linux 6.1 to 6.18 (mm/migrate.c): statuses that the
+// kernel leaves unwritten when it returns a positive count or ENOMEM, calls
+// that end at a bad node, tail pages of a huge page that answer EBUSY although
+// the huge page moved, pages that are already there. Hence: ask where pages
+// lie, drop what need not move, sort by address, one address per huge page,
+// batches, statuses filled with a sentinel beforehand, and whatever is not
+// plainly confirmed is asked again. The answer is never "count - r".
+//
+// Thread safety: as the Kernel's.
+#pragma once
+
+#include <climits>
+#include <span>
+#include <vector>
+
+#include "daemon/mover.h"
+#include "daemon/syscalls.h"
+#include "estimator/machine.h"
+
+namespace thermocline {
+
+// A status that the kernel did not write.
+inline constexpr int kUntouched = INT_MIN;
+
+// Pages handed to the kernel in one call: the caller is blocked for the time
+// of the copies, so calls stay short; below 512 the calls themselves cost.
+inline constexpr std::size_t kPagesPerMove = 1024;
+inline constexpr std::size_t kPagesPerQuery = 4096;
+
+/// For each page its node, or -errno (ENOENT: not present), or kUntouched.
+/// Errors: kNotFound when the process has gone, kPermission, kIo.
+Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
+                                    std::span<const Address> pages);
+
+/// Carries out the orders, those to slower tiers first. One outcome an order,
+/// in the order given; failures are counts in it, never an error.
+std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,
+                                       int pid,
+                                       std::span<const MoveOrder> orders);
+
+}  // namespace thermocline

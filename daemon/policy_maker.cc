@@ -1,0 +1,41 @@
+#include "daemon/policy_maker.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/paths.h"
+
+namespace thermocline {
+namespace {
+
+// Loads the plugin if it is installed; empty, or why it could not be loaded.
+std::string load_plugin() {
+  const std::string path = beside_program("lib/thermocline_learned.so");
+  if (::access(path.c_str(), R_OK) != 0) return path + " is not there";
+  // Never unloaded: its policies' code must outlive them.
+  if (::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    return ::dlerror();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> make_policy(const std::string& name,
+                                            const std::string& options) {
+  const auto json = nlohmann::json::parse(options.empty() ? "{}" : options,
+                                          nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return invalid("policy options are not JSON");
+  auto& known = Registry<Policy>::entries();
+  if (name == "learned" && !known.contains(name)) {
+    const auto why = load_plugin();
+    if (!why.empty()) {
+      return unsupported("policy learned needs its plugin: " + why);
+    }
+  }
+  return Registry<Policy>::make("policy", name, json);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,54 @@
+#include "daemon/process.h"
+
+#include <sstream>
+
+namespace thermocline {
+namespace {
+
+constexpr std::uint64_t kKernelThreadFlag = 0x00200000;  // PF_KTHREAD
+
+}  // namespace
+
+Result<Process> parse_process(const std::string& stat) {
+  const Error broken = corrupt("unexpected text in /proc/PID/stat");
+  Process out;
+  const auto open = stat.find('(');
+  // The name may itself hold ") R 1": only the last one closes it.
+  const auto close = stat.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    return broken;
+  }
+  out.name = stat.substr(open + 1, close - open - 1);
+  std::istringstream before(stat.substr(0, open));
+  std::istringstream after(stat.substr(close + 1));
+  std::string state;
+  if (!(before >> out.pid) || !(after >> state)) return broken;
+  out.zombie = state == "Z" || state == "X";
+  std::string word;
+  for (int field = 4; field <= 22; ++field) {
+    if (!(after >> word)) return broken;
+    if (field != 9 && field != 22) continue;
+    std::istringstream number(word);
+    std::uint64_t value = 0;
+    if (!(number >> value)) return broken;
+    if (field == 9) out.kernel_thread = (value & kKernelThreadFlag) != 0;
+    if (field == 22) out.started = value;
+  }
+  return out;
+}
+
+Result<Process> read_process(Kernel& kernel, int pid) {
+  const std::string name = "pid " + std::to_string(pid);
+  if (pid <= 0) return invalid(name + " cannot be a process");
+  const auto stat = kernel.read_file("proc/" + std::to_string(pid) + "/stat");
+  if (!stat) {
+    if (stat.error().code == Error::Code::kNotFound) {
+      return not_found("there is no process with " + name +
+                       "; look it up with ps or pgrep");
+    }
+    return stat.error().within(name);
+  }
+  return parse_process(*stat);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,29 @@
+// Process: who a pid is, so that it is not mistaken for another later.
+//
+// Pids are reused; a process is known by its pid together with the time it
+// was started (field 22 of /proc/PID/stat).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/syscalls.h"
+
+namespace thermocline {
+
+struct Process {
+  int pid = 0;
+  std::uint64_t started = 0;  // clock ticks since boot
+  std::string name;           // as the kernel knows it, at most 15 bytes
+  bool kernel_thread = false;
+  bool zombie = false;
+};
+
+/// Errors: kNotFound when there is no such process; kInvalid for a pid that
+/// cannot be one; kCorrupt when the kernel's answer cannot be understood.
+Result<Process> read_process(Kernel& kernel, int pid);
+
+/// From the text of /proc/PID/stat; the name in it may hold anything.
+Result<Process> parse_process(const std::string& stat);
+
+}  // namespace thermocline

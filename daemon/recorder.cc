@@ -1,0 +1,353 @@
+#include "daemon/recorder.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "daemon/clock_map.h"
+#include "daemon/job.h"
+#include "daemon/maps.h"
+#include "daemon/paths.h"
+#include "daemon/placement.h"
+#include "daemon/scratch.h"
+#include "daemon/syscalls.h"
+#include "tracer/observer_server.h"
+#include "tracer/sampler.h"
+#include "traces/trace_file.h"
+
+namespace thermocline {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+Nanos monotonic_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             Clock::now().time_since_epoch())
+      .count();
+}
+
+class Recording {
+ public:
+  Recording(TraceWriter writer, std::unique_ptr<Sampler> sampler,
+            std::optional<ObserverServer> observer)
+      : writer_(std::move(writer)),
+        sampler_(std::move(sampler)),
+        observer_(std::move(observer)) {}
+
+  RecordReport report;
+
+  std::array<int, 2> descriptors() const {
+    return {sampler_->descriptor(), observer_ ? observer_->descriptor() : -1};
+  }
+
+  Status begin(int pid) {
+    pid_ = pid;
+    began_ = Clock::now();
+    // What the stream held before the job started is not the job's.
+    if (auto old = drain(/*keep=*/false); !old) return old.error();
+    start_ = stream_now();
+    writer_.add(Mark{start_, "start"});
+    return {};
+  }
+
+  // Takes in all that has arrived.
+  Status take() {
+    if (auto status = drain(/*keep=*/true); !status) return status.error();
+    if (observer_) {
+      for (const auto& event : observer_->poll()) hear(event);
+    }
+    return {};
+  }
+
+  // Rereads the mappings and attributes the samples gathered since.
+  void attribute() {
+    const auto text =
+        kernel_->read_file("proc/" + std::to_string(pid_) + "/maps");
+    if (text) note_areas(parse_maps(*text));
+    note_footprint();
+    if (!sorted_) merge_spans();
+    for (const auto& sample : pending_) {
+      if (sampler_->unattributed() && !mine(sample.address)) {
+        ++report.foreign;
+        continue;
+      }
+      writer_.add(sample);
+      ++report.samples;
+    }
+    pending_.clear();
+  }
+
+  Result<RecordReport> finish(int exit_status) {
+    if (auto status = take(); !status) return status.error();
+    attribute();
+    for (const auto& [serial, tensor] : alive_) writer_.add(tensor);
+    const Nanos end = stream_now();
+    writer_.add(Mark{end, "end"});
+    report.exit_status = exit_status;
+    report.run_ns = end - start_;
+    report.clock = sampler_->clock();
+    report.wall_s = wall_s();
+    if (auto done = writer_.finish({true, exit_status, report.run_ns}); !done) {
+      return done.error();
+    }
+    report.file_bytes = writer_.bytes();
+    return report;
+  }
+
+  Status flush() {
+    report.wall_s = wall_s();
+    report.file_bytes = writer_.bytes();
+    return writer_.flush();
+  }
+
+ private:
+  struct Span {
+    Address start, end;
+  };
+
+  double wall_s() const {
+    return std::chrono::duration<double>(Clock::now() - began_).count();
+  }
+
+  bool is_virtual() const { return sampler_->clock() == "virtual"; }
+  Nanos stream_now() const {
+    return is_virtual() ? std::max<Nanos>(newest_, 0) : monotonic_now();
+  }
+  Nanos on_stream(Nanos monotonic) const {
+    return is_virtual() ? clock_.to_stream(monotonic) : monotonic;
+  }
+
+  Status drain(bool keep) {
+    for (;;) {
+      auto batch = sampler_->read(milliseconds(0));
+      if (!batch) return batch.error();
+      if (batch->newest >= 0) {
+        newest_ = std::max(newest_, batch->newest);
+        clock_.add(monotonic_now(), newest_);
+      }
+      if (batch->lost > 0) {
+        writer_.add(Loss{stream_now(), "samples", batch->lost});
+        report.lost += batch->lost;
+      }
+      if (batch->samples.empty() && batch->counters.empty()) return {};
+      if (!keep) continue;
+      for (const auto& counters : batch->counters) writer_.add(counters);
+      pending_.insert(pending_.end(), batch->samples.begin(),
+                      batch->samples.end());
+    }
+  }
+
+  void hear(const ObserverEvent& event) {
+    if (const auto* tensor = std::get_if<Tensor>(&event.what)) {
+      Tensor born = *tensor;
+      born.born = on_stream(born.born);
+      alive_.emplace(born.serial, born);
+      ++report.tensors;
+    } else if (const auto* died = std::get_if<TensorDied>(&event.what)) {
+      const auto at = alive_.find(died->serial);
+      if (at == alive_.end()) return;
+      at->second.died = on_stream(died->time);
+      writer_.add(at->second);
+      alive_.erase(at);
+    } else if (const auto* op = std::get_if<Operator>(&event.what)) {
+      Operator moved = *op;
+      moved.start = on_stream(moved.start);
+      moved.end = on_stream(moved.end);
+      writer_.add(moved);
+      ++report.operators;
+    } else if (const auto* mark = std::get_if<Mark>(&event.what)) {
+      writer_.add(Mark{on_stream(mark->time), mark->name});
+    } else if (const auto* loss = std::get_if<Loss>(&event.what)) {
+      writer_.add(Loss{on_stream(loss->time), loss->source, loss->count});
+      report.lost += loss->count;
+    }
+  }
+
+  // Writes the areas that are new or have changed, and widens what is ours.
+  void note_areas(const Maps& maps) {
+    for (const auto& area : maps.areas) {
+      const auto [at, fresh] = seen_.try_emplace(area.start, area);
+      if (!fresh && at->second.end == area.end &&
+          at->second.permissions == area.permissions &&
+          at->second.name == area.name) {
+        continue;
+      }
+      at->second = area;
+      writer_.add(Mapping{stream_now(), area.start, area.end,
+                          area.permissions, area.name});
+      spans_.push_back({area.start, area.end});
+      sorted_ = false;
+    }
+  }
+
+  void note_footprint() {
+    const auto text =
+        kernel_->read_file("proc/" + std::to_string(pid_) + "/status");
+    if (!text) return;
+    const auto field = [&text](const char* name) -> Bytes {
+      const auto at = text->find(name);
+      if (at == std::string::npos) return 0;
+      return std::strtoull(text->c_str() + at + std::strlen(name), nullptr,
+                           10) * 1024;
+    };
+    report.peak_bytes = std::max(report.peak_bytes, field("VmRSS:"));
+    report.peak_private_bytes =
+        std::max(report.peak_private_bytes, field("RssAnon:"));
+  }
+
+  void merge_spans() {
+    std::sort(spans_.begin(), spans_.end(),
+              [](const Span& a, const Span& b) { return a.start < b.start; });
+    std::vector<Span> merged;
+    for (const auto& span : spans_) {
+      if (!merged.empty() && span.start <= merged.back().end) {
+        merged.back().end = std::max(merged.back().end, span.end);
+      } else {
+        merged.push_back(span);
+      }
+    }
+    spans_ = std::move(merged);
+    sorted_ = true;
+  }
+
+  bool mine(Address address) const {
+    const auto after = std::upper_bound(
+        spans_.begin(), spans_.end(), address,
+        [](Address a, const Span& span) { return a < span.start; });
+    return after != spans_.begin() && address < (after - 1)->end;
+  }
+
+  TraceWriter writer_;
+  std::unique_ptr<Sampler> sampler_;
+  std::optional<ObserverServer> observer_;
+  ClockMap clock_;
+  int pid_ = 0;
+  Clock::time_point began_ = Clock::now();
+  Nanos start_ = 0;
+  Nanos newest_ = -1;
+  std::unique_ptr<Kernel> kernel_ = open_kernel();
+  std::map<Address, Area> seen_;  // by start
+  std::vector<Span> spans_;  // merged, by address, once sorted_
+  bool sorted_ = true;
+  std::vector<Sample> pending_;
+  std::map<ObjectId, Tensor> alive_;
+};
+
+std::string host_line() {
+  utsname name{};
+  uname(&name);
+  return std::string(name.sysname) + " " + name.release + " " + name.machine;
+}
+
+// Until the job ends; signals are passed on to it.
+Result<int> watch(Recording& recording, Job& job, int signals,
+                  const std::function<void(const RecordReport&)>& progress) {
+  const auto sources = recording.descriptors();
+  auto next_maps = Clock::now();
+  auto next_report = Clock::now();
+  for (;;) {
+    std::array<pollfd, 4> waits{{{job.descriptor(), POLLIN, 0},
+                                 {signals, POLLIN, 0},
+                                 {sources[0], POLLIN, 0},
+                                 {sources[1], POLLIN, 0}}};
+    poll(waits.data(), waits.size(), 20);
+    if ((waits[1].revents & POLLIN) != 0) {
+      signalfd_siginfo what{};
+      if (read(signals, &what, sizeof what) == sizeof what) {
+        job.signal(static_cast<int>(what.ssi_signo));
+      }
+    }
+    if (auto status = recording.take(); !status) return status.error();
+    const auto now = Clock::now();
+    if (now >= next_maps) {
+      recording.attribute();
+      next_maps = now + milliseconds(100);
+    }
+    if (now >= next_report) {
+      if (auto status = recording.flush(); !status) return status.error();
+      progress(recording.report);
+      next_report = now + milliseconds(500);
+    }
+    if ((waits[0].revents & POLLIN) != 0) return job.wait();
+  }
+}
+
+}  // namespace
+
+Result<RecordReport> record(
+    const RecordOptions& options,
+    const std::function<void(const RecordReport&)>& progress) {
+  auto bind = birth_nodes(options.placement, options.machine);
+  if (!bind) return bind.error();
+
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+  const int signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+
+  ScratchDirectory scratch;
+  Job::Options start;
+  start.command = options.command;
+  start.bind_nodes = *bind;
+  start.fixed_addresses = options.fixed_addresses;
+  std::optional<ObserverServer> observer;
+  if (options.tensors) {
+    const auto library = beside_program("lib/thermocline_observer.so");
+    if (access(library.c_str(), R_OK) != 0) {
+      return not_found(library + " is missing; build it, or use --no-tensors");
+    }
+    auto listening = ObserverServer::listen(scratch.path() + "/observer.sock");
+    if (!listening) return listening.error();
+    observer = std::move(*listening);
+    start.environment = {
+        {"LD_PRELOAD", library},
+        {"THERMOCLINE_OBSERVER", scratch.path() + "/observer.sock"}};
+  }
+  auto job = Job::start(std::move(start));
+  if (!job) return job.error();
+  auto sampler = open_sampler(options.source, job->pid());
+  if (!sampler) return sampler.error();
+
+  Trace::Info info;
+  info.command = options.command;
+  info.clock = (*sampler)->clock();
+  info.machine = options.machine.to_json();
+  info.placement = options.placement;
+  info.host = host_line();
+  info.page_bytes = static_cast<Bytes>(sysconf(_SC_PAGESIZE));
+  info.emulated = options.machine.emulated;
+  auto writer = TraceWriter::create(options.output, info, options.replace);
+  if (!writer) return writer.error();
+
+  Recording recording(std::move(*writer), std::move(*sampler),
+                      std::move(observer));
+  if (auto status = recording.begin(job->pid()); !status) {
+    return status.error();
+  }
+  if (auto status = job->release(); !status) {
+    std::error_code ignored;
+    std::filesystem::remove(options.output, ignored);
+    return status.error();
+  }
+  auto ended = watch(recording, *job, signals, progress);
+  close(signals);
+  if (!ended) return ended.error();
+  return recording.finish(*ended);
+}
+
+}  // namespace thermocline

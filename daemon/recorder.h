@@ -1,0 +1,53 @@
+// Recorder: runs a job and writes what is seen of it into a trace.
+//
+// Hears the sampler, the preloaded tensor observer and /proc/PID/maps, puts
+// every time on the sampler's clock, and appends to the trace as it comes, so
+// that a recorder killed at any instant leaves a readable prefix. Counts what
+// it lost. Thread safety: none.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "estimator/machine.h"
+#include "traces/result.h"
+#include "traces/types.h"
+
+namespace thermocline {
+
+struct RecordOptions {
+  std::vector<std::string> command;
+  std::string output;
+  bool replace = false;
+  std::string source = "perf";
+  std::string placement = "first_touch";  // a policy with a birth tier, or it
+  Machine machine;
+  bool tensors = true;  // preload the observer
+  bool fixed_addresses = true;
+};
+
+struct RecordReport {
+  int exit_status = 0;
+  Nanos run_ns = 0;   // on the trace's clock
+  double wall_s = 0;  // on this host's
+  std::string clock;
+  std::uint64_t samples = 0;
+  std::uint64_t foreign = 0;  // samples of nobody we trace
+  std::uint64_t lost = 0;
+  std::uint64_t tensors = 0;
+  std::uint64_t operators = 0;
+  Bytes peak_bytes = 0;          // resident set, at most
+  Bytes peak_private_bytes = 0;  // of it anonymous: what placement is about
+  Bytes file_bytes = 0;          // of the trace
+};
+
+/// Runs the job to its end, or until SIGINT or SIGTERM, which are passed on to
+/// it; the trace is finished in either case. `progress` is called about twice
+/// a second. Errors: the job cannot start, the source cannot be opened, the
+/// output cannot be written (found before the job starts where possible).
+Result<RecordReport> record(
+    const RecordOptions& options,
+    const std::function<void(const RecordReport&)>& progress);
+
+}  // namespace thermocline

@@ -1,0 +1,114 @@
+#include "daemon/report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace thermocline {
+
+using nlohmann::json;
+
+std::string json_text(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+json to_json(const MoveTotals& moves, const Machine& machine) {
+  json moved = json::object();
+  Bytes promoted = 0;
+  Bytes demoted = 0;
+  for (const auto& [direction, bytes] : moves.moved) {
+    const auto [from, to] = direction;
+    moved[machine.tiers[from].name + "->" + machine.tiers[to].name] = bytes;
+    (to < from ? promoted : demoted) += bytes;
+  }
+  json failed = json::object();
+  for (const auto& [reason, pages] : moves.failed) {
+    failed[failure_name(reason)] = pages;
+  }
+  json refused = json::object();
+  for (std::size_t i = 1; i < kRefusals; ++i) {
+    refused[refusal_name(static_cast<Refusal>(i))] = moves.refused[i];
+  }
+  return {{"decided", moves.decided},
+          {"admitted", moves.admitted},
+          {"admitted_bytes", moves.admitted_bytes},
+          {"moved_bytes", moves.moved_bytes()},
+          {"promoted_bytes", promoted},
+          {"demoted_bytes", demoted},
+          {"dragged_bytes", moves.dragged},
+          {"moved_bytes_by_direction", moved},
+          {"failed_pages", failed},
+          {"refused_moves", refused},
+          {"mover_ns", moves.calls_ns}};
+}
+
+json to_json(const SampleTotals& samples) {
+  return {{"attributed", samples.samples},  {"foreign", samples.foreign},
+          {"kernel", samples.kernel},       {"lost", samples.lost},
+          {"throttled", samples.throttled}, {"malformed", samples.malformed}};
+}
+
+json to_json(const TargetReport& target, const Machine& machine) {
+  json tiers = json::object();
+  for (std::size_t t = 0; t < target.bytes_by_tier.size(); ++t) {
+    tiers[machine.tiers[t].name] = target.bytes_by_tier[t];
+  }
+  const auto share = [](double part, double all) {
+    return all > 0 ? part / all : 0.0;
+  };
+  return {{"pid", target.pid},
+          {"name", target.name},
+          {"ended", target.ended},
+          {"windows", target.windows},
+          {"footprint_bytes", target.footprint()},
+          {"unmanaged_bytes", target.unmanaged},
+          {"bytes_by_tier", tiers},
+          {"fast_share", target.fast_share()},
+          {"accesses", target.accesses},
+          {"fast_access_share", share(target.fast_accesses, target.accesses)},
+          {"total_accesses", target.total_accesses},
+          {"total_fast_access_share",
+           share(target.total_fast_accesses, target.total_accesses)},
+          {"moves", to_json(target.moves, machine)}};
+}
+
+std::string window_event(const WindowReport& report, const Service& service) {
+  json targets = json::array();
+  for (const auto& target : report.targets) {
+    targets.push_back(to_json(target, service.machine()));
+  }
+  return json_text({{"v", 1},
+                    {"event", "window"},
+                    {"window", report.window},
+                    {"window_ns", report.length_ns},
+                    {"samples", to_json(report.samples)},
+                    {"moves", to_json(report.moves, service.machine())},
+                    {"targets", targets}});
+}
+
+std::string final_report(const Service& service, const Usage& usage) {
+  json targets = json::array();
+  for (const auto& target : service.targets()) {
+    targets.push_back(to_json(target, service.machine()));
+  }
+  return json_text(
+      {{"v", 1},
+       {"version", THERMOCLINE_VERSION},
+       {"machine", service.machine().name},
+       {"emulated", service.machine().emulated},
+       {"policy", service.options().policy},
+       {"mover",
+        service.dry_reason().empty() ? service.options().mover : "dry"},
+       {"dry_reason", service.dry_reason()},
+       {"notices", service.notices()},
+       {"windows", service.windows()},
+       {"samples", to_json(service.samples())},
+       {"moves", to_json(service.moves(), service.machine())},
+       {"targets", targets},
+       {"daemon",
+        {{"cpu_s", usage.cpu_s},
+         {"elapsed_s", usage.elapsed_s},
+         {"cpu_share", usage.share()},
+         {"peak_bytes", usage.peak_bytes}}}},
+      2);
+}
+
+}  // namespace thermocline

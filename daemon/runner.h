@@ -1,0 +1,42 @@
+// Runner: a job with a thermoclined beside it.
+//
+// The job is forked and held, thermoclined is started on its pid and waited
+// for, then the job runs; when the job ends the daemon ends with it and leaves
+// its report. A daemon that dies does not take the job along. Policies that
+// only place at birth (all_fast, all_slow, first_touch) need no daemon.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/result.h"
+
+namespace thermocline {
+
+struct RunOptions {
+  std::vector<std::string> command;
+  std::string policy;   // empty: learned with an agent, else hottest_first
+  std::string options;  // of the policy, JSON
+  std::string agent;    // file
+  std::string machine;  // file; empty: ask the kernel
+  std::string socket;   // of the daemon's API
+  std::string source = "perf";
+  std::string mover;    // empty: the daemon's choice
+  std::string report;   // where the daemon's report stays; empty: nowhere
+  std::vector<std::string> daemon;  // further words for thermoclined
+  bool tensors = true;
+};
+
+struct RunReport {
+  int exit_status = 0;
+  double wall_s = 0;
+  std::string policy;
+  std::string daemon_report;  // JSON text; empty where there was no daemon
+  std::string trouble;        // one line, when the daemon ended early
+};
+
+/// Runs the job to its end; SIGINT and SIGTERM are passed on to it. Errors:
+/// the job or the daemon cannot start (nothing is left running).
+Result<RunReport> run_job(const RunOptions& options);
+
+}  // namespace thermocline

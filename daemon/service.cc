@@ -1,0 +1,258 @@
+#include "daemon/service.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/node_memory.h"
+
+namespace thermocline {
+namespace {
+
+constexpr std::size_t kMostUnknown = 65'536;
+constexpr std::size_t kMostNotices = 64;
+constexpr std::size_t kMostEnded = 1'024;
+constexpr Address kKernelHalf = Address{1} << 63;
+
+}  // namespace
+
+Service::Service(Kernel& kernel, Machine machine, Options options,
+                 PolicyMaker make_policy)
+    : kernel_(kernel),
+      machine_(std::move(machine)),
+      options_(std::move(options)),
+      make_policy_(std::move(make_policy)),
+      bucket_(options_.budget, options_.target.region_bytes, kernel.now()),
+      window_began_(kernel.now()) {}
+
+Result<std::unique_ptr<Service>> Service::make(Kernel& kernel, Machine machine,
+                                               Options options,
+                                               PolicyMaker make_policy) {
+  if (machine.tiers.empty()) return invalid("the machine has no tiers");
+  std::unique_ptr<Service> service(new Service(
+      kernel, std::move(machine), std::move(options), std::move(make_policy)));
+  const auto& wanted = service->options_;
+  const auto policy =
+      service->make_policy_(wanted.policy, wanted.policy_options);
+  if (!policy) return policy.error();
+  if (auto status = service->choose_mover(); !status) return status.error();
+  return service;
+}
+
+Status Service::choose_mover() {
+  auto wanted =
+      Registry<Mover>::make("mover", options_.mover, nlohmann::json::object());
+  if (!wanted) return wanted.error();
+  mover_ = *std::move(wanted);
+  for (const auto& tier : machine_.tiers) {
+    const auto memory = tier_memory(kernel_, tier);
+    if (memory) continue;
+    std::string what = "tier " + tier.name + " is on node";
+    for (const int node : tier.nodes) what += " " + std::to_string(node);
+    what += ", which this host lacks";
+    if (mover_->moves()) {
+      return unsupported(what + "; give another --machine or use --mover dry");
+    }
+    notice(what + ": capacities are not known");
+  }
+  const auto balancing = kernel_.read_file("proc/sys/kernel/numa_balancing");
+  const bool balanced =
+      balancing && !balancing->empty() && balancing->front() != '0';
+  if (!mover_->moves()) {
+    dry_reason_ = "mover dry was asked for";
+  } else if (machine_.tiers.size() < 2) {
+    dry_reason_ = "this machine has one memory tier only";
+  } else if (balanced && !options_.allow_numa_balancing) {
+    // Pages that the kernel marked for its hint faults cannot be moved, and
+    // both would move the same pages back and forth.
+    dry_reason_ =
+        "the kernel's own NUMA balancing is on; turn it off with sysctl "
+        "kernel.numa_balancing=0, or pass --allow-numa-balancing";
+  }
+  if (dry_reason_.empty()) return {};
+  notice("nothing will be moved: " + dry_reason_);
+  auto dry = Registry<Mover>::make("mover", "dry", nlohmann::json::object());
+  if (!dry) return dry.error();
+  mover_ = *std::move(dry);
+  return {};
+}
+
+void Service::notice(std::string line) {
+  if (notices_.size() < kMostNotices) notices_.push_back(std::move(line));
+}
+
+const Managed* Service::find(int pid) const {
+  for (const auto& one : managed_) {
+    if (one->target().pid() == pid) return one.get();
+  }
+  return nullptr;
+}
+
+std::vector<int> Service::pids() const {
+  std::vector<int> out;
+  for (const auto& one : managed_) out.push_back(one->target().pid());
+  return out;
+}
+
+Status Service::attach(int pid) {
+  if (find(pid) != nullptr) {
+    return invalid("pid " + std::to_string(pid) + " is managed already");
+  }
+  auto target = Target::attach(kernel_, machine_, pid, options_.target);
+  if (!target) return target.error();
+  auto policy = make_policy_(options_.policy, options_.policy_options);
+  if (!policy) return policy.error();
+  managed_.push_back(
+      std::make_unique<Managed>(kernel_, machine_, *std::move(target),
+                                *std::move(policy), options_.guards));
+  return {};
+}
+
+Status Service::detach(int pid) {
+  for (std::size_t i = 0; i < managed_.size(); ++i) {
+    if (managed_[i]->target().pid() != pid) continue;
+    WindowReport unused;
+    let_go(i, unused);
+    return {};
+  }
+  return not_found("pid " + std::to_string(pid) +
+                   " is not managed; `targets` lists those that are");
+}
+
+void Service::let_go(std::size_t index, WindowReport& report) {
+  auto last = managed_[index]->report();
+  last.ended = true;
+  tensors_.forget(last.pid);
+  managed_.erase(managed_.begin() + static_cast<std::ptrdiff_t>(index));
+  report.targets.push_back(last);
+  if (ended_.size() == kMostEnded) ended_.erase(ended_.begin());
+  ended_.push_back(std::move(last));
+}
+
+bool Service::attribute(const Sample& sample, int pid) {
+  for (const auto& one : managed_) {
+    if (pid != 0 && one->target().pid() != pid) continue;
+    if (one->count(sample)) return true;
+  }
+  return false;
+}
+
+void Service::add(const SampleBatch& batch, int pid) {
+  window_samples_.lost += batch.lost;
+  window_samples_.throttled += batch.throttled;
+  window_samples_.malformed += batch.malformed;
+  for (const auto& sample : batch.samples) {
+    if (sample.address >= kKernelHalf) {
+      ++window_samples_.kernel;
+      ++window_samples_.foreign;
+    } else if (attribute(sample, pid)) {
+      ++window_samples_.samples;
+    } else if (unknown_.size() < kMostUnknown && !managed_.empty()) {
+      unknown_.emplace_back(sample, pid);
+    } else {
+      ++window_samples_.foreign;
+    }
+  }
+}
+
+void Service::retry_unknown() {
+  for (const auto& [sample, pid] : unknown_) {
+    if (attribute(sample, pid)) {
+      ++window_samples_.samples;
+    } else {
+      ++window_samples_.foreign;
+    }
+  }
+  unknown_.clear();
+}
+
+void Service::hear(const ObserverEvent& event) {
+  if (const auto* tensor = std::get_if<Tensor>(&event.what)) {
+    tensors_.born(event.pid, *tensor);
+  } else if (const auto* dead = std::get_if<TensorDied>(&event.what)) {
+    tensors_.died(event.pid, dead->serial);
+  } else if (std::holds_alternative<ObserverGoodbye>(event.what)) {
+    tensors_.forget(event.pid);
+  }
+}
+
+Result<Bytes> Service::capacity(const Managed& managed, TierId tier) const {
+  const auto memory = tier_memory(kernel_, machine_.tiers[tier]);
+  if (!memory) return memory.error();
+  const auto share = [](Bytes bytes, double part) {
+    return static_cast<Bytes>(static_cast<double>(bytes) * part);
+  };
+  const Bytes have = managed.target().footprint(tier) + memory->free +
+                     share(memory->inactive_file, options_.reclaim);
+  const Bytes left = share(memory->total, options_.headroom);
+  return have > left ? have - left : 0;
+}
+
+Result<Bytes> Service::free_bytes(const Tier& tier) const {
+  const auto memory = tier_memory(kernel_, tier);
+  if (!memory) return memory.error();
+  return memory->free;
+}
+
+Managed::Capacities Service::capacities(const Managed& managed) {
+  Managed::Capacities out;
+  for (TierId t = 0; t < machine_.tiers.size(); ++t) {
+    const auto now = capacity(managed, t);
+    // Unknown: what the target has there is all that it may have.
+    out.push_back(now ? *now : managed.target().footprint(t));
+  }
+  return out;
+}
+
+WindowReport Service::end_window() {
+  WindowReport report;
+  const Nanos now = kernel_.now();
+  report.window = window_;
+  report.length_ns = now - window_began_;
+  window_began_ = now;
+  for (std::size_t i = managed_.size(); i-- > 0;) {
+    if (!managed_[i]->refresh()) let_go(i, report);
+  }
+  retry_unknown();
+  for (const auto& one : managed_) {
+    report.moves.add(one->decide(capacities(*one), bucket_, *mover_,
+                                 report.length_ns, paused_));
+    report.targets.push_back(one->report());
+  }
+  report.samples = window_samples_;
+  samples_.add(window_samples_);
+  moves_.add(report.moves);
+  window_samples_ = {};
+  ++window_;
+  return report;
+}
+
+Status Service::set_policy(const std::string& name,
+                           const std::string& options) {
+  std::vector<std::unique_ptr<Policy>> fresh;
+  // One more than needed: so that a bad name is refused without targets too.
+  for (std::size_t i = 0; i <= managed_.size(); ++i) {
+    auto policy = make_policy_(name, options);
+    if (!policy) return policy.error();
+    fresh.push_back(*std::move(policy));
+  }
+  for (std::size_t i = 0; i < managed_.size(); ++i) {
+    managed_[i]->set_policy(std::move(fresh[i]));
+  }
+  options_.policy = name;
+  options_.policy_options = options;
+  return {};
+}
+
+SampleTotals Service::samples() const {
+  SampleTotals sum = samples_;
+  sum.add(window_samples_);
+  return sum;
+}
+
+std::vector<TargetReport> Service::targets() const {
+  auto out = ended_;
+  for (const auto& one : managed_) out.push_back(one->report());
+  return out;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,122 @@
+// Service: the loop's one turn: samples -> window -> policy -> guarded moves.
+//
+// Has no sockets and no clock of its own: someone feeds it samples and tensor
+// events, and calls end_window() when a window is over. Windows are the
+// caller's; the clock of a sampler (which may be virtual) never matters here.
+//
+// Thread safety: none; one thread. Requires: the kernel outlives the service.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/managed.h"
+#include "daemon/policy_maker.h"
+#include "daemon/tensors.h"
+#include "daemon/totals.h"
+#include "tracer/observer_server.h"
+#include "tracer/sampler.h"
+
+namespace thermocline {
+
+class Service {
+ public:
+  struct Options {
+    std::string policy = "hottest_first";
+    std::string policy_options = "{}";  // JSON
+    std::string mover = "numa";
+    bool allow_numa_balancing = false;
+    Bytes budget = Bytes{256} << 20;  // bytes/s that moves may use; 0: none
+    double headroom = 0.02;           // share of each tier that is left free
+    double reclaim = 0;  // share of inactive page cache taken for free
+    Target::Options target;
+    Guards::Options guards;
+  };
+
+  /// Errors: an unknown policy or mover, options that the policy refuses.
+  static Result<std::unique_ptr<Service>> make(Kernel& kernel, Machine machine,
+                                               Options options,
+                                               PolicyMaker make_policy);
+
+  /// Manages a process from now on. Errors: as Target::attach; kInvalid when
+  /// it is managed already.
+  Status attach(int pid);
+  /// Errors: kNotFound when it is not managed.
+  Status detach(int pid);
+
+  /// Takes samples in. `pid`: the process they belong to; 0 where the source
+  /// does not know, and the targets' mappings decide.
+  void add(const SampleBatch& batch, int pid = 0);
+  void hear(const ObserverEvent& event);
+
+  /// Ends the window: every target is brought up to date, decided on and
+  /// moved. Targets that have ended are let go and reported once as ended.
+  WindowReport end_window();
+
+  /// For all targets, from the next window. Errors: as make(); the old policy
+  /// then stays.
+  Status set_policy(const std::string& name, const std::string& options);
+  void set_budget(Bytes bytes_per_s) { bucket_.set_rate(bytes_per_s); }
+  void pause(bool paused) { paused_ = paused; }
+
+  const Machine& machine() const { return machine_; }
+  const Options& options() const { return options_; }
+  Bytes budget() const { return bucket_.rate(); }
+  bool paused() const { return paused_; }
+  /// Why nothing is moved, in one line; empty when moves are made.
+  const std::string& dry_reason() const { return dry_reason_; }
+  /// What its user should know, one line each.
+  const std::vector<std::string>& notices() const { return notices_; }
+  void notice(std::string line);
+
+  const std::vector<std::unique_ptr<Managed>>& managed() const {
+    return managed_;
+  }
+  /// The managed process of that pid, or nullptr.
+  const Managed* find(int pid) const;
+  const TensorTable& tensors() const { return tensors_; }
+  std::vector<int> pids() const;
+
+  // Since the start.
+  std::int64_t windows() const { return window_; }
+  SampleTotals samples() const;
+  const MoveTotals& moves() const { return moves_; }
+  /// Every target so far, those that ended included.
+  std::vector<TargetReport> targets() const;
+  /// Bytes of a tier that a target may have now. Errors: /sys unreadable.
+  Result<Bytes> capacity(const Managed& managed, TierId tier) const;
+  /// Free bytes of a tier as the kernel says.
+  Result<Bytes> free_bytes(const Tier& tier) const;
+
+ private:
+  Service(Kernel& kernel, Machine machine, Options options,
+          PolicyMaker make_policy);
+  Status choose_mover();
+  bool attribute(const Sample& sample, int pid);
+  void retry_unknown();
+  void let_go(std::size_t index, WindowReport& report);
+  Managed::Capacities capacities(const Managed& managed);
+
+  Kernel& kernel_;
+  Machine machine_;
+  Options options_;
+  PolicyMaker make_policy_;
+  std::unique_ptr<Mover> mover_;
+  std::string dry_reason_;
+  TokenBucket bucket_;
+  bool paused_ = false;
+  std::vector<std::unique_ptr<Managed>> managed_;
+  std::vector<TargetReport> ended_;
+  TensorTable tensors_;
+  // Samples in no known region: the mapping may be newer than our maps.
+  std::vector<std::pair<Sample, int>> unknown_;
+  std::vector<std::string> notices_;
+  std::int64_t window_ = 0;
+  Nanos window_began_;
+  SampleTotals window_samples_;
+  SampleTotals samples_;
+  MoveTotals moves_;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,242 @@
+#include "daemon/target.h"
+
+#include <algorithm>
+
+#include "daemon/page_moves.h"
+
+namespace thermocline {
+
+Target::Target(Kernel& kernel, const Machine& machine, Process process,
+               Options options)
+    : kernel_(&kernel),
+      machine_(&machine),
+      process_(std::move(process)),
+      options_(options),
+      page_bytes_(kernel.page_bytes()),
+      map_(options.region_bytes),
+      pages_in_(machine.tiers.size(), 0) {}
+
+Result<Target> Target::attach(Kernel& kernel, const Machine& machine, int pid,
+                              Options options) {
+  auto process = read_process(kernel, pid);
+  if (!process) return process.error();
+  const std::string name =
+      "pid " + std::to_string(pid) + " (" + process->name + ")";
+  if (process->kernel_thread) {
+    return invalid(name + " is a kernel thread; it has no memory to place");
+  }
+  if (process->zombie) return not_found(name + " has ended");
+  Target target(kernel, machine, *std::move(process), options);
+  // The kernel asks for the same right here as for moving pages
+  // (PTRACE_MODE_READ), and this address need not exist.
+  const Address nowhere = kernel.page_bytes();
+  if (const auto seen = page_nodes(kernel, pid, {&nowhere, 1}); !seen) {
+    return seen.error();
+  }
+  if (auto status = target.refresh(); !status) return status.error();
+  return target;
+}
+
+Status Target::refresh() {
+  const auto process = read_process(*kernel_, process_.pid);
+  const std::string name = "pid " + std::to_string(process_.pid);
+  if (!process) return process.error();
+  if (process->started != process_.started) {
+    return not_found(name + " has ended, and now names another process");
+  }
+  if (process->zombie) return not_found(name + " has ended");
+  process_.name = process->name;  // changes when the process calls exec
+  if (auto status = read_maps(); !status) return status;
+  auto status = ask();
+  ++window_;
+  return status;
+}
+
+Status Target::read_maps() {
+  const std::string directory = "proc/" + std::to_string(process_.pid);
+  auto text = kernel_->read_file(directory + "/maps");
+  if (!text) return text.error();
+  const bool same = *text == maps_text_;
+  const bool look = !options_.move_bound && options_.bound_every > 0 &&
+                    window_ % options_.bound_every == 0;
+  if (look) read_bound_areas();
+  if (same && !look) return {};
+  maps_text_ = *std::move(text);
+  auto maps = parse_maps(maps_text_);
+  malformed_ += maps.malformed;
+  areas_.clear();
+  unmanaged_ = 0;
+  for (auto& area : maps.areas) {
+    if (candidate(area)) add_area(area);
+  }
+  notice_growth();
+  return {};
+}
+
+void Target::read_bound_areas() {
+  // A walk over all pages of the process: seldom, and never fatal.
+  const auto text =
+      kernel_->read_file("proc/" + std::to_string(process_.pid) + "/numa_maps");
+  if (text) bound_areas_ = parse_bound_areas(*text);
+}
+
+bool Target::candidate(const Area& area) const {
+  const Mapping mapping{0, area.start, area.end, area.permissions, area.name};
+  if (!RegionMap::placeable(mapping)) return false;
+  if (options_.move_shared) return true;
+  return area.writable() && !area.shared();
+}
+
+void Target::add_area(const Area& area) {
+  const auto more = area.bytes() / map_.region_bytes() + 2;
+  const bool known = map_.find(area.start) && map_.find(area.end - 1);
+  if (!known && map_.regions().size() + more > options_.regions) {
+    unmanaged_ += area.bytes();
+    return;
+  }
+  map_.add({0, area.start, area.end, area.permissions, area.name});
+  areas_.push_back(area);
+}
+
+void Target::notice_growth() {
+  seen_.resize(map_.regions().size());
+  pages_.resize(seen_.size() * machine_->tiers.size());
+  for (ObjectId id = 0; id < seen_.size(); ++id) {
+    const auto& region = map_.region(id);
+    auto& seen = seen_[id];
+    if (seen.start != region.start || seen.end != region.end) want(id);
+    seen.start = region.start;
+    seen.end = region.end;
+    seen.bound = false;
+  }
+  for (const auto& area : areas_) {
+    if (!bound_areas_.contains(area.start)) continue;
+    for (Address at = area.start; at < area.end; at += map_.region_bytes()) {
+      if (const auto id = map_.find(at)) seen_[*id].bound = true;
+    }
+    if (const auto id = map_.find(area.end - 1)) seen_[*id].bound = true;
+  }
+}
+
+void Target::want(ObjectId id) {
+  if (id >= seen_.size() || seen_[id].queued) return;
+  seen_[id].queued = true;
+  queue_.push_back(id);
+}
+
+Status Target::ask() {
+  const std::uint64_t pages_each =
+      std::max<std::uint64_t>(1, map_.region_bytes() / page_bytes_);
+  const auto at_once =
+      std::max<std::uint64_t>(1, options_.pages_per_window / pages_each);
+  std::vector<ObjectId> ids;
+  while (!queue_.empty() && ids.size() < at_once) {
+    ids.push_back(queue_.front());
+    seen_[queue_.front()].queued = false;
+    queue_.pop_front();
+  }
+  const auto rest = std::min<std::uint64_t>(at_once - ids.size(), size());
+  for (std::uint64_t i = 0; i < rest; ++i) {
+    rolling_ = rolling_ + 1 < size() ? rolling_ + 1 : 0;
+    if (!seen_[rolling_].queued) ids.push_back(static_cast<ObjectId>(rolling_));
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  const auto asked = ask_about(ids);
+  return asked ? Status{} : Status{asked.error()};
+}
+
+Result<std::uint64_t> Target::ask_about(std::span<const ObjectId> ids) {
+  std::vector<Address> pages;
+  std::vector<std::size_t> ends;
+  for (const auto id : ids) {
+    for_each_page(id, [&](Address page) { pages.push_back(page); });
+    ends.push_back(pages.size());
+  }
+  const auto nodes = page_nodes(*kernel_, process_.pid, pages);
+  if (!nodes) return nodes.error();
+  const auto tiers = machine_->tiers.size();
+  std::size_t page = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    std::vector<std::uint32_t> counts(tiers, 0);
+    for (; page < ends[i]; ++page) {
+      if ((*nodes)[page] < 0) continue;
+      const TierId tier = machine_->tier_of_node((*nodes)[page]);
+      if (tier != kNoTier) ++counts[tier];
+    }
+    for (std::size_t t = 0; t < tiers; ++t) {
+      set_pages(ids[i], static_cast<TierId>(t), counts[t]);
+    }
+  }
+  return pages.size();
+}
+
+template <typename Each>
+void Target::for_each_page(ObjectId id, Each each) const {
+  const auto& region = map_.region(id);
+  auto area = std::upper_bound(
+      areas_.begin(), areas_.end(), region.start,
+      [](Address at, const Area& other) { return at < other.end; });
+  for (; area != areas_.end() && area->start < region.end; ++area) {
+    const Address end = std::min(area->end, region.end);
+    for (auto at = std::max(area->start, region.start); at < end;
+         at += page_bytes_) {
+      each(at);
+    }
+  }
+}
+
+std::vector<Address> Target::pages(ObjectId id) const {
+  std::vector<Address> out;
+  for_each_page(id, [&](Address page) { out.push_back(page); });
+  return out;
+}
+
+void Target::set_pages(ObjectId id, TierId tier, std::uint32_t pages) {
+  auto& now = pages_[id * machine_->tiers.size() + tier];
+  pages_in_[tier] += pages;
+  pages_in_[tier] -= now;
+  now = pages;
+}
+
+Bytes Target::bytes(ObjectId id, TierId tier) const {
+  return pages_[id * machine_->tiers.size() + tier] * page_bytes_;
+}
+
+Bytes Target::bytes(ObjectId id) const {
+  Bytes sum = 0;
+  for (TierId t = 0; t < machine_->tiers.size(); ++t) sum += bytes(id, t);
+  return sum;
+}
+
+TierId Target::tier(ObjectId id) const {
+  TierId best = 0;
+  for (TierId t = 1; t < machine_->tiers.size(); ++t) {
+    if (bytes(id, t) > bytes(id, best)) best = t;
+  }
+  return best;
+}
+
+Bytes Target::footprint() const {
+  Bytes sum = 0;
+  for (TierId t = 0; t < machine_->tiers.size(); ++t) sum += footprint(t);
+  return sum;
+}
+
+void Target::note(const MoveOutcome& outcome) {
+  if (outcome.pages_by_tier.empty()) return;
+  for (TierId t = 0; t < machine_->tiers.size(); ++t) {
+    set_pages(outcome.object, t,
+              static_cast<std::uint32_t>(outcome.pages_by_tier[t]));
+  }
+  if (!outcome.huge) return;
+  // Neighbours within the huge page moved too.
+  const auto& region = map_.region(outcome.object);
+  const Bytes reach = Bytes{2} << 20;
+  const Address low = region.start > reach ? region.start - reach : 0;
+  for (Address at = low; at < region.end + reach; at += map_.region_bytes()) {
+    if (const auto id = map_.find(at)) want(*id);
+  }
+}
+
+}  // namespace thermocline

@@ -1,0 +1,124 @@
+// Target: one managed process, its regions and where their pages lie.
+//
+// refresh() is called once per window: it reads /proc/PID/maps (and parses it
+// only when it changed), lets the region map grow, and asks the kernel with
+// move_pages where a bounded number of pages lie: regions never asked about
+// first, then those that were asked for with want(), then a rolling slice of
+// the rest. So a window costs the same however large the job is, and what is
+// known of a region may be some windows old.
+//
+// Managed are the pages that only this process can have written: private
+// writable mappings, anonymous or of a file. Shared mappings and program text
+// are left alone unless `move_shared`; mappings that the job itself bound to
+// nodes (MPOL_BIND) are seen but not movable unless `move_bound`.
+//
+// Thread safety: none. Requires: kernel and machine outlive the target.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/maps.h"
+#include "daemon/mover.h"
+#include "daemon/process.h"
+#include "daemon/syscalls.h"
+#include "estimator/machine.h"
+#include "traces/regions.h"
+
+namespace thermocline {
+
+class Target {
+ public:
+  struct Options {
+    Bytes region_bytes = 256 * 1024;          // power of two, >= a page
+    std::uint64_t pages_per_window = 32'768;  // asked about in one refresh()
+    std::size_t regions = 262'144;  // at most; mappings beyond are unmanaged
+    bool move_shared = false;
+    bool move_bound = false;
+    std::int64_t bound_every = 64;  // windows between looks at numa_maps
+  };
+
+  /// Errors: kNotFound (no such process, or it has ended), kInvalid (a kernel
+  /// thread), kPermission (another user's, and we lack CAP_SYS_PTRACE).
+  static Result<Target> attach(Kernel& kernel, const Machine& machine, int pid,
+                               Options options);
+
+  /// Brings everything up to date. Errors: kNotFound when the process has
+  /// ended or its pid now names another one.
+  Status refresh();
+
+  int pid() const { return process_.pid; }
+  const std::string& name() const { return process_.name; }
+
+  /// Regions are numbered from 0 and never renumbered.
+  std::size_t size() const { return map_.regions().size(); }
+  const Region& region(ObjectId id) const { return map_.region(id); }
+  std::optional<ObjectId> find(Address address) const {
+    return map_.find(address);
+  }
+  /// Bytes of the region that lie in a tier, as last seen.
+  Bytes bytes(ObjectId id, TierId tier) const;
+  Bytes bytes(ObjectId id) const;
+  /// Where most of its bytes lie (the faster one of equals); 0 for none.
+  TierId tier(ObjectId id) const;
+  bool bound(ObjectId id) const { return seen_[id].bound; }
+
+  /// Bytes of all regions in a tier, as last seen.
+  Bytes footprint(TierId tier) const { return pages_in_[tier] * page_bytes_; }
+  Bytes footprint() const;
+  /// Bytes of mappings that are not managed for want of regions.
+  Bytes unmanaged() const { return unmanaged_; }
+  /// Lines of maps that could not be understood, since attach.
+  std::uint64_t malformed() const { return malformed_; }
+
+  /// The page addresses of a region that may be moved, ascending.
+  std::vector<Address> pages(ObjectId id) const;
+  /// Asks about this region at the next refresh().
+  void want(ObjectId id);
+  /// Takes over what a mover found out.
+  void note(const MoveOutcome& outcome);
+
+ private:
+  struct Seen {
+    Address start = 0;  // of the region when asked
+    Address end = 0;
+    bool bound = false;
+    bool queued = false;
+  };
+
+  Target(Kernel& kernel, const Machine& machine, Process process,
+         Options options);
+  Status read_maps();
+  void read_bound_areas();
+  bool candidate(const Area& area) const;
+  void add_area(const Area& area);
+  void notice_growth();
+  Status ask();
+  Result<std::uint64_t> ask_about(std::span<const ObjectId> ids);
+  template <typename Each>
+  void for_each_page(ObjectId id, Each each) const;
+  void set_pages(ObjectId id, TierId tier, std::uint32_t pages);
+
+  Kernel* kernel_;
+  const Machine* machine_;
+  Process process_;
+  Options options_;
+  Bytes page_bytes_;
+  RegionMap map_;
+  std::string maps_text_;
+  std::vector<Area> areas_;  // candidates, ascending
+  std::set<Address> bound_areas_;
+  std::vector<Seen> seen_;               // by region
+  std::vector<std::uint32_t> pages_;     // region * tiers + tier
+  std::vector<std::uint64_t> pages_in_;  // by tier
+  std::deque<ObjectId> queue_;           // to be asked about before the rest
+  std::size_t rolling_ = 0;
+  std::int64_t window_ = 0;
+  Bytes unmanaged_ = 0;
+  std::uint64_t malformed_ = 0;
+};
+
+}  // namespace thermocline

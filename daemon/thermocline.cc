@@ -1,0 +1,50 @@
+// thermocline: the command line. Links no LibTorch, so that it answers at
+// once; what needs LibTorch is a program or plugin of its own.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "daemon/commands.h"
+
+namespace thermocline {
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Thermocline learns which memory of a training job is warm and keeps it "
+      "in fast memory.",
+      "thermocline"};
+  app.set_version_flag("--version", "thermocline " THERMOCLINE_VERSION);
+  app.require_subcommand(1);
+  app.footer("`thermocline COMMAND --help` explains a command.");
+  Outcome outcome;
+  for (const auto add : {add_record, add_train, add_run, add_attach, add_query,
+                         add_info, add_export, add_list}) {
+    add(app, outcome);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {  // --help, --version
+    return app.exit(done);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "thermocline: %s; see thermocline --help\n",
+                 error.what());
+    return 2;
+  }
+  if (!outcome.error.empty()) {
+    std::fprintf(stderr, "thermocline: %s\n", outcome.error.c_str());
+  }
+  return outcome.status;
+}
+
+}  // namespace
+}  // namespace thermocline
+
+int main(int argc, char** argv) {
+  try {
+    return thermocline::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "thermocline: %s\n", error.what());
+    return 1;
+  }
+}

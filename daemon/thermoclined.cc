@@ -1,0 +1,149 @@
+// thermoclined: manages the memory of processes until told to stop.
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <bit>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "daemon/loop.h"
+#include "daemon/report.h"
+#include "daemon/settings.h"
+
+namespace thermocline {
+namespace {
+
+// Before any thread starts: all of them then leave the signals to us.
+int block_signals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return ::signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+Status check_files(const Settings& settings) {
+  if (!settings.agent.empty() && ::access(settings.agent.c_str(), R_OK) != 0) {
+    return not_found("agent file " + settings.agent +
+                     " cannot be read; make one with thermocline train -o " +
+                     settings.agent);
+  }
+  if (settings.report.empty()) return {};
+  // Found now rather than at the end; what is there stays until then.
+  std::ofstream file(settings.report, std::ios::app);
+  if (file) return {};
+  return io("report file " + settings.report +
+            " cannot be written; choose another --report");
+}
+
+Result<Machine> find_machine(const Settings& settings) {
+  return settings.machine.empty() ? Machine::from_kernel("/")
+                                  : Machine::load(settings.machine);
+}
+
+Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
+                                              const Settings& settings) {
+  const auto region = settings.service.target.region_bytes;
+  if (!std::has_single_bit(region) || region < kernel.page_bytes() ||
+      region > Bytes{1} << 30) {
+    return invalid("--region " + std::to_string(region) +
+                   " is not a power of two from a page to 1G");
+  }
+  if (auto status = check_files(settings); !status) return status.error();
+  auto machine = find_machine(settings);
+  if (!machine) return machine.error();
+  auto service =
+      Service::make(kernel, *std::move(machine), settings.service, make_policy);
+  if (!service) return service.error();
+  for (const int pid : settings.pids) {
+    if (auto status = (*service)->attach(pid); !status) return status.error();
+  }
+  return service;
+}
+
+Status tell_ready(int fd) {
+  if (fd < 0) return {};
+  const bool told = ::write(fd, "ready\n", 6) == 6;
+  ::close(fd);
+  if (told) return {};
+  return io("--ready-fd " + std::to_string(fd) + " cannot be written");
+}
+
+Status write_report(const Settings& settings, const Service& service) {
+  const auto text = final_report(service, own_usage()) + "\n";
+  if (settings.json) std::fputs(text.c_str(), stdout);
+  if (settings.report.empty()) return {};
+  std::ofstream file(settings.report, std::ios::trunc);
+  file << text;
+  if (file.flush()) return {};
+  return io("report file " + settings.report + " cannot be written");
+}
+
+Status serve(const Settings& settings, Kernel& kernel, Service& service,
+             int signals) {
+  auto server = Server::open(settings.socket);
+  if (!server) return server.error();
+  auto sources = Sources::open(settings.source);
+  if (!sources) return sources.error();
+  if (auto status = sources->follow(service.pids()); !status) return status;
+  std::optional<ObserverServer> observer;
+  if (!settings.observer.empty()) {
+    auto listening = ObserverServer::listen(settings.observer);
+    if (!listening) return listening.error();
+    observer = *std::move(listening);
+  }
+  Loop loop(
+      {kernel, service, *server, *sources, observer ? &*observer : nullptr,
+       signals, [](const std::string& line) { spdlog::info(line); }},
+      {settings.interval_ms * 1'000'000, settings.exit_with_target});
+  if (auto status = tell_ready(settings.ready_fd); !status) return status;
+  spdlog::info("serving on {}, policy {}, {} tiers, {} targets",
+               settings.socket, settings.service.policy,
+               service.machine().tiers.size(), service.managed().size());
+  return loop.run();
+}
+
+Status run(const Settings& settings, int signals) {
+  const auto kernel = open_kernel();
+  auto service = make_service(*kernel, settings);
+  if (!service) return service.error();
+  if (settings.check_config) {
+    for (const auto& line : (*service)->notices()) {
+      std::printf("note: %s\n", line.c_str());
+    }
+    std::printf("all is well: policy %s, machine %s, %zu tiers, %zu targets\n",
+                settings.service.policy.c_str(),
+                (*service)->machine().name.c_str(),
+                (*service)->machine().tiers.size(), settings.pids.size());
+    return {};
+  }
+  auto served = serve(settings, *kernel, **service, signals);
+  if (!served && (*service)->windows() == 0) return served;
+  auto reported = write_report(settings, **service);
+  return served ? reported : served;
+}
+
+}  // namespace
+}  // namespace thermocline
+
+int main(int argc, char** argv) {
+  using namespace thermocline;
+  own_usage();
+  const auto parsed = parse_settings(argc, argv);
+  if (parsed.leave) return *parsed.leave;
+  spdlog::set_default_logger(spdlog::stderr_color_mt("thermoclined"));
+  const int signals = block_signals();
+  try {
+    const auto status = run(parsed.settings, signals);
+    if (status) return 0;
+    std::fprintf(stderr, "thermoclined: %s\n", status.error().message.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "thermoclined: %s\n", error.what());
+  }
+  return 1;
+}

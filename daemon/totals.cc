@@ -1,0 +1,43 @@
+#include "daemon/totals.h"
+
+namespace thermocline {
+
+Bytes MoveTotals::moved_bytes() const {
+  Bytes sum = 0;
+  for (const auto& [direction, bytes] : moved) sum += bytes;
+  return sum;
+}
+
+void MoveTotals::add(const MoveTotals& other) {
+  decided += other.decided;
+  admitted += other.admitted;
+  admitted_bytes += other.admitted_bytes;
+  for (const auto& [direction, bytes] : other.moved) moved[direction] += bytes;
+  dragged += other.dragged;
+  for (const auto& [reason, pages] : other.failed) failed[reason] += pages;
+  for (std::size_t i = 0; i < kRefusals; ++i) refused[i] += other.refused[i];
+  calls_ns += other.calls_ns;
+}
+
+void SampleTotals::add(const SampleTotals& other) {
+  samples += other.samples;
+  foreign += other.foreign;
+  kernel += other.kernel;
+  lost += other.lost;
+  throttled += other.throttled;
+  malformed += other.malformed;
+}
+
+Bytes TargetReport::footprint() const {
+  Bytes sum = 0;
+  for (const auto bytes : bytes_by_tier) sum += bytes;
+  return sum;
+}
+
+double TargetReport::fast_share() const {
+  const Bytes all = footprint();
+  if (all == 0) return 0;
+  return static_cast<double>(bytes_by_tier[0]) / static_cast<double>(all);
+}
+
+}  // namespace thermocline

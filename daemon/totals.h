@@ -1,0 +1,69 @@
+// Totals: what the daemon counts, for a window and since its start.
+//
+// Thread safety: plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/guards.h"
+#include "traces/types.h"
+
+namespace thermocline {
+
+// Moves of one target or of all.
+struct MoveTotals {
+  std::uint64_t decided = 0;   // moves that the policy wanted
+  std::uint64_t admitted = 0;  // of these, passed by the guards
+  Bytes admitted_bytes = 0;
+  std::map<std::pair<TierId, TierId>, Bytes> moved;  // (from, to) -> bytes
+  Bytes dragged = 0;                    // moved beside, as parts of huge pages
+  std::map<int, std::uint64_t> failed;  // errno -> pages
+  std::array<std::uint64_t, kRefusals> refused{};
+  std::uint64_t calls_ns = 0;  // time spent in the mover
+
+  Bytes moved_bytes() const;
+  void add(const MoveTotals& other);
+};
+
+struct SampleTotals {
+  std::uint64_t samples = 0;  // attributed to a target
+  std::uint64_t foreign = 0;  // outside every target
+  std::uint64_t kernel = 0;   // of foreign: addresses of the kernel
+  std::uint64_t lost = 0;     // the source says it dropped them
+  std::uint64_t throttled = 0;
+  std::uint64_t malformed = 0;
+  void add(const SampleTotals& other);
+};
+
+// One target at the end of a window, or when it ended.
+struct TargetReport {
+  int pid = 0;
+  std::string name;
+  bool ended = false;
+  std::int64_t windows = 0;
+  std::vector<Bytes> bytes_by_tier;
+  Bytes unmanaged = 0;
+  double accesses = 0;       // estimated, in the window
+  double fast_accesses = 0;  // of these, to bytes in the fastest tier
+  double total_accesses = 0;
+  double total_fast_accesses = 0;
+  MoveTotals moves;  // since it was attached
+  Bytes footprint() const;
+  /// Share of its bytes in the fastest tier; 0 when it has none.
+  double fast_share() const;
+};
+
+struct WindowReport {
+  std::int64_t window = 0;
+  Nanos length_ns = 0;
+  SampleTotals samples;
+  MoveTotals moves;
+  std::vector<TargetReport> targets;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,255 @@
+#include "daemon/api.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/daemon/scripted_kernel.h"
+#include "tests/daemon/scripted_policy.h"
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+constexpr Address kBase = Address{1} << 30;
+constexpr Bytes kRegion = 64 * ScriptedKernel::kPage;
+
+class ApiTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    kernel.add_node(0, 1 << 30, 1 << 29);
+    kernel.add_node(1, 1 << 30, 1 << 29);
+    kernel.add_process(7, kBase, 4 * 64, 1);
+    auto made = Service::make(kernel, two_tiers(), {}, scripted(script));
+    ASSERT_TRUE(made);
+    service = *std::move(made);
+    ASSERT_TRUE(service->attach(7));
+    Tensor tensor;
+    tensor.serial = 12;
+    tensor.address = kBase + kRegion / 2;
+    tensor.bytes = kRegion;
+    tensor.label = "parameter";
+    service->hear({7, tensor});
+    SampleBatch batch;
+    batch.samples.resize(3);
+    batch.samples[0].address = kBase;
+    batch.samples[1].address = kBase;
+    batch.samples[2].address = kBase + kRegion;
+    service->add(batch);
+    script->moves = {{{0, 1, 0}}};
+    kernel.time = 1'000'000'000;
+    service->end_window();
+    api = std::make_unique<Api>(*service);
+  }
+  json ask(const std::string& text) {
+    const auto answer = json::parse(api->answer(text), nullptr, false);
+    EXPECT_TRUE(answer.is_object()) << text;
+    EXPECT_EQ(answer.value("v", 0), 1) << text;
+    return answer;
+  }
+  json ask(json request) {
+    request["v"] = 1;
+    return ask(request.dump());
+  }
+  std::string code(const json& request) {
+    const auto answer = ask(request);
+    return answer["ok"] == true ? "ok" : std::string(answer["error"]["code"]);
+  }
+
+  ScriptedKernel kernel;
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+  std::unique_ptr<Service> service;
+  std::unique_ptr<Api> api;
+};
+
+TEST_F(ApiTest, EveryRequestIsAnswered) {
+  const std::string bad[] = {"",
+                             "{",
+                             "[]",
+                             "null",
+                             "1",
+                             "\xff\xfe",
+                             R"({"op":"status"})",
+                             R"({"v":1})",
+                             R"({"v":"1","op":"status"})",
+                             R"({"v":1,"op":7})",
+                             R"({"v":1,"op":"nonsense"})",
+                             R"({"v":2,"op":"status"})",
+                             R"({"v":1,"op":"status","extra":1})",
+                             std::string(70'000, ' ') + "{}",
+                             std::string(60'000, '[')};
+  for (const auto& text : bad) {
+    const auto answer = ask(text);
+    EXPECT_EQ(answer["ok"], false) << text.substr(0, 80);
+    EXPECT_FALSE(std::string(answer["error"]["message"]).empty());
+    EXPECT_FALSE(std::string(answer["error"]["code"]).empty());
+  }
+}
+
+TEST_F(ApiTest, AnIdComesBack) {
+  EXPECT_EQ(ask(json{{"op", "version"}, {"id", 42}})["id"], 42);
+  EXPECT_EQ(ask(json{{"op", "no"}, {"id", "a"}})["id"], "a");
+  EXPECT_FALSE(
+      ask(json{{"op", "version"}, {"id", json::array()}}).contains("id"));
+}
+
+TEST_F(ApiTest, Status) {
+  const auto answer = ask(json{{"op", "status"}});
+  EXPECT_EQ(answer["ok"], true);
+  EXPECT_EQ(answer["targets"], json::array({7}));
+  EXPECT_EQ(answer["windows"], 1);
+  EXPECT_EQ(answer["samples"]["attributed"], 3);
+  EXPECT_EQ(answer["tensors"], 1);
+  EXPECT_EQ(answer["moves"]["promoted_bytes"], kRegion);
+}
+
+TEST_F(ApiTest, Tiers) {
+  const auto answer = ask(json{{"op", "tiers"}});
+  ASSERT_EQ(answer["tiers"].size(), 2u);
+  EXPECT_EQ(answer["tiers"][1]["name"], "slow");
+  EXPECT_EQ(answer["tiers"][0]["free_bytes"], 1 << 29);
+}
+
+TEST_F(ApiTest, PlacementOfAnAddress) {
+  for (const json& address : {json(kBase + 5), json("0x40000005")}) {
+    const auto answer = ask(json{{"op", "placement"}, {"address", address}});
+    EXPECT_EQ(answer["tier"], "fast");
+    EXPECT_EQ(answer["pid"], 7);
+    EXPECT_EQ(answer["bytes_by_tier"]["fast"], kRegion);
+    EXPECT_EQ(answer["bytes_by_tier"]["slow"], 0);
+  }
+  EXPECT_EQ(code({{"op", "placement"}, {"address", 1}}), "not_found");
+  EXPECT_EQ(code({{"op", "placement"}, {"address", -1}}), "invalid");
+  EXPECT_EQ(code({{"op", "placement"}, {"address", "0x"}}), "invalid");
+  EXPECT_EQ(code({{"op", "placement"}, {"address", "0x5g"}}), "invalid");
+  EXPECT_EQ(code({{"op", "placement"}, {"address", true}}), "invalid");
+  EXPECT_EQ(code({{"op", "placement"}}), "invalid");
+  EXPECT_EQ(code({{"op", "placement"}, {"address", kBase}, {"pid", 8}}),
+            "not_found");
+}
+
+TEST_F(ApiTest, PlacementOfATensorIsTheSumOfItsParts) {
+  for (const json& tensor : {json(12), json("12"), json("tensor:12")}) {
+    const auto answer = ask(json{{"op", "placement"}, {"tensor", tensor}});
+    ASSERT_EQ(answer["ok"], true) << answer;
+    EXPECT_EQ(answer["label"], "parameter");
+    EXPECT_EQ(answer["regions"], 2);
+    EXPECT_EQ(answer["bytes_by_tier"]["fast"], kRegion / 2);
+    EXPECT_EQ(answer["bytes_by_tier"]["slow"], kRegion / 2);
+    EXPECT_EQ(answer["heat_ns"], 1.5);  // half of 2 and half of 1
+  }
+  EXPECT_EQ(code({{"op", "placement"}, {"tensor", 13}}), "not_found");
+  EXPECT_EQ(code({{"op", "placement"}, {"tensor", "tensor:"}}), "invalid");
+  EXPECT_EQ(code({{"op", "placement"}, {"tensor", 1ull << 40}}), "not_found");
+  EXPECT_EQ(code({{"op", "placement"}, {"tensor", 12}, {"address", 5}}),
+            "invalid");
+}
+
+TEST_F(ApiTest, TensorsThatLieAboutTheirSizeAreHarmless) {
+  Tensor liar;
+  liar.serial = 13;
+  liar.address = kBase;
+  liar.bytes = ~Bytes{0};
+  service->hear({7, liar});
+  const auto answer = ask(json{{"op", "explain"}, {"tensor", 13}});
+  EXPECT_EQ(answer["ok"], true);
+  EXPECT_EQ(answer["regions"], 4);
+}
+
+TEST_F(ApiTest, HeatIsSortedAndPaged) {
+  const auto all = ask(json{{"op", "heat"}});
+  EXPECT_EQ(all["total"], 4);
+  ASSERT_EQ(all["regions"].size(), 4u);
+  EXPECT_EQ(all["regions"][0]["region"], 0);
+  EXPECT_EQ(all["regions"][0]["heat_ns"], 2.0);
+  EXPECT_EQ(all["regions"][1]["region"], 1);
+  const auto second = ask(json{{"op", "heat"}, {"limit", 1}, {"offset", 1}});
+  ASSERT_EQ(second["regions"].size(), 1u);
+  EXPECT_EQ(second["regions"][0]["region"], 1);
+  EXPECT_EQ(ask(json{{"op", "heat"}, {"offset", 99}})["regions"].size(), 0u);
+  EXPECT_EQ(code({{"op", "heat"}, {"limit", 0}}), "invalid");
+  EXPECT_EQ(code({{"op", "heat"}, {"limit", "5"}}), "invalid");
+}
+
+TEST_F(ApiTest, ExplainGivesThePolicysReason) {
+  const auto answer = ask(json{{"op", "explain"}, {"address", kBase}});
+  ASSERT_EQ(answer["because"].size(), 1u);
+  EXPECT_EQ(answer["because"][0]["policy"], "the script says so of 0");
+}
+
+TEST_F(ApiTest, Control) {
+  EXPECT_EQ(code({{"op", "attach"}, {"pid", 9}}), "not_found");
+  EXPECT_EQ(code({{"op", "attach"}, {"pid", 7}}), "invalid");
+  EXPECT_EQ(code({{"op", "attach"}}), "invalid");
+  EXPECT_EQ(code({{"op", "attach"}, {"pid", "7"}}), "invalid");
+  EXPECT_EQ(code({{"op", "detach"}, {"pid", 9}}), "not_found");
+  EXPECT_EQ(code({{"op", "detach"}, {"pid", 7}}), "ok");
+  EXPECT_EQ(code({{"op", "attach"}, {"pid", 7}}), "ok");
+  EXPECT_EQ(code({{"op", "set_budget"}, {"bytes_per_s", 5}}), "ok");
+  EXPECT_EQ(service->budget(), 5u);
+  EXPECT_EQ(code({{"op", "set_budget"}}), "invalid");
+  EXPECT_EQ(code({{"op", "set_budget"}, {"bytes_per_s", -5}}), "invalid");
+  EXPECT_EQ(code({{"op", "pause"}}), "ok");
+  EXPECT_TRUE(service->paused());
+  EXPECT_EQ(code({{"op", "resume"}}), "ok");
+  EXPECT_FALSE(service->paused());
+  EXPECT_EQ(code({{"op", "set_policy"}, {"name", "x"}}), "ok");
+  EXPECT_EQ(code({{"op", "set_policy"}, {"name", "none"}}), "not_found");
+  EXPECT_EQ(code({{"op", "set_policy"}, {"options", {{"bad", 1}}}}), "invalid");
+  EXPECT_EQ(
+      code({{"op", "set_policy"}, {"name", "x"}, {"options", {{"bad", 1}}}}),
+      "invalid");
+}
+
+TEST_F(ApiTest, Metrics) {
+  const std::string text = ask(json{{"op", "metrics"}})["text"];
+  EXPECT_NE(text.find("\nthermocline_samples_total{kind=\"attributed\"} 3\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("thermocline_moved_bytes_total{from=\"slow\",to=\"fast\"}"
+                      " 262144\n"),
+            std::string::npos);
+}
+
+TEST_F(ApiTest, ShutdownIsRemembered) {
+  EXPECT_EQ(code({{"op", "shutdown"}, {"now", true}}), "invalid");
+  EXPECT_FALSE(api->stopping());
+  EXPECT_EQ(code({{"op", "shutdown"}}), "ok");
+  EXPECT_TRUE(api->stopping());
+}
+
+// Every operation has an example in API.md: a line `> REQUEST` whose response
+// has at least the keys of the line `< RESPONSE` after it.
+TEST_F(ApiTest, TheDocumentedExamplesHold) {
+  std::ifstream document("daemon/API.md");
+  ASSERT_TRUE(document);
+  std::set<std::string> shown;
+  std::string line;
+  json answer;
+  while (std::getline(document, line)) {
+    if (line.rfind("> ", 0) == 0) {
+      const auto request = json::parse(line.substr(2), nullptr, false);
+      ASSERT_TRUE(request.is_object()) << line;
+      answer = ask(request.dump());
+      shown.insert(request.value("op", ""));
+    } else if (line.rfind("< ", 0) == 0) {
+      const auto example = json::parse(line.substr(2), nullptr, false);
+      ASSERT_TRUE(example.is_object()) << line;
+      EXPECT_EQ(example["ok"], answer["ok"]) << line << "\n" << answer;
+      for (const auto& [key, unused] : answer.items()) {
+        EXPECT_TRUE(example.contains(key)) << key << " is missing in " << line;
+      }
+      for (const auto& [key, unused] : example.items()) {
+        EXPECT_TRUE(answer.contains(key)) << key << " is no more: " << line;
+      }
+    }
+  }
+  for (const auto& operation : Api::operations()) {
+    EXPECT_TRUE(shown.contains(operation.name)) << operation.name;
+  }
+}
+
+}  // namespace
+}  // namespace thermocline

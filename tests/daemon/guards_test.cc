@@ -1,0 +1,133 @@
+#include "daemon/guards.h"
+
+#include <gtest/gtest.h>
+
+namespace thermocline {
+namespace {
+
+constexpr Bytes kMiB = Bytes{1} << 20;
+
+class GuardsTest : public ::testing::Test {
+ protected:
+  // Four objects of 1 MiB: 0 and 1 fast, 2 and 3 slow.
+  void SetUp() override {
+    for (ObjectId id = 0; id < 4; ++id) {
+      const TierId tier = id < 2 ? 0 : 1;
+      objects.push_back({id, kMiB, tier, 1, 0, true});
+    }
+    tiers = {{2 * kMiB, 2 * kMiB, 0, 0, 0, 0},
+             {64 * kMiB, 2 * kMiB, 0, 0, 0, 0}};
+  }
+  std::vector<Move> admit(const std::vector<Move>& moves,
+                          std::int64_t window = 0) {
+    const View view{window, 1, budget, objects, tiers};
+    return guards.admit(view, moves, [&](ObjectId id, TierId to) {
+      return objects[id].tier == to ? 0 : objects[id].bytes;
+    });
+  }
+  std::uint64_t refused(Refusal why) const {
+    return guards.refused()[static_cast<std::size_t>(why)];
+  }
+
+  Guards guards{Guards::Options{}};
+  std::vector<ObjectView> objects;
+  std::vector<TierView> tiers;
+  Bytes budget = 100 * kMiB;
+};
+
+TEST_F(GuardsTest, DemotionsMakeRoomForPromotions) {
+  const auto out = admit({{2, 1, 0}, {0, 0, 1}});
+  EXPECT_EQ(out, (std::vector<Move>{{0, 0, 1}, {2, 1, 0}}));
+}
+
+TEST_F(GuardsTest, NoTierIsOverfilled) {
+  EXPECT_TRUE(admit({{2, 1, 0}}).empty());
+  EXPECT_EQ(refused(Refusal::kCapacity), 1u);
+  EXPECT_NE(guards.last_refusal(2).find("capacity"), std::string::npos);
+  EXPECT_EQ(guards.last_refusal(0), "");
+  tiers[1].capacity = 2 * kMiB;  // the slowest is no exception
+  EXPECT_TRUE(admit({{0, 0, 1}}).empty());
+  EXPECT_EQ(refused(Refusal::kCapacity), 2u);
+}
+
+TEST_F(GuardsTest, BudgetHolds) {
+  budget = kMiB + 1;
+  const auto out = admit({{0, 0, 1}, {1, 0, 1}});
+  EXPECT_EQ(out.size(), 1u);
+  EXPECT_EQ(refused(Refusal::kBudget), 1u);
+}
+
+TEST_F(GuardsTest, NonsenseIsRefused) {
+  objects[1].movable = false;
+  objects[3].bytes = 0;
+  const auto out =
+      admit({{9, 1, 0}, {2, 1, 1}, {2, 1, 7}, {0, 1, 0}, {1, 0, 1}, {3, 1, 0}});
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(refused(Refusal::kInvalid), 3u);
+  EXPECT_EQ(refused(Refusal::kStale), 1u);
+  EXPECT_EQ(refused(Refusal::kUnmovable), 2u);
+  EXPECT_EQ(admit({{0, 0, 1}, {0, 0, 1}}).size(), 1u);
+  EXPECT_EQ(refused(Refusal::kInvalid), 4u);
+}
+
+TEST_F(GuardsTest, StaysForItsResidence) {
+  guards.moved({0, 1, 0}, 10);  // came to fast from slow
+  EXPECT_TRUE(admit({{0, 0, 1}}, 11).empty());
+  EXPECT_EQ(refused(Refusal::kResidence), 1u);
+  EXPECT_EQ(admit({{0, 0, 1}}, 12).size(), 1u);
+}
+
+TEST_F(GuardsTest, BouncingWaitsLongerEachTime) {
+  guards.moved({0, 1, 0}, 0);
+  guards.moved({0, 0, 1}, 2);
+  guards.moved({0, 1, 0}, 6);  // twice back by now: wait 2 << 2
+  for (const int window : {8, 13}) {
+    EXPECT_TRUE(admit({{0, 0, 1}}, window).empty()) << window;
+  }
+  EXPECT_EQ(refused(Refusal::kPingPong), 2u);
+  EXPECT_EQ(admit({{0, 0, 1}}, 14).size(), 1u);
+  // Long after, the slate is clean.
+  guards.moved({0, 0, 1}, 1000);
+  objects[0].tier = 1;
+  tiers[0].used = kMiB;
+  EXPECT_EQ(admit({{0, 1, 0}}, 1002).size(), 1u);
+}
+
+TEST_F(GuardsTest, FailuresAreLeftAloneForAWhile) {
+  EXPECT_FALSE(guards.resting(2, 0));
+  guards.failed(2, 0);
+  EXPECT_TRUE(guards.resting(2, 3));
+  EXPECT_FALSE(guards.resting(2, 4));
+  guards.failed(2, 4);
+  EXPECT_TRUE(guards.resting(2, 11));
+  EXPECT_FALSE(guards.resting(2, 12));
+  for (int i = 0; i < 100; ++i) guards.failed(2, 0);
+  EXPECT_FALSE(guards.resting(2, 4 << 6));
+}
+
+TEST(TokenBucket, FillsSteadilyAndNotOver) {
+  TokenBucket bucket(1000, 0, 0);
+  EXPECT_EQ(bucket.available(0), 1000u);
+  bucket.take(1000);
+  EXPECT_EQ(bucket.available(0), 0u);
+  EXPECT_EQ(bucket.available(500'000'000), 500u);
+  EXPECT_EQ(bucket.available(100'000'000'000), 1000u);
+  // The clock never runs backwards; if it does, nothing is gained.
+  EXPECT_EQ(bucket.available(0), 1000u);
+}
+
+TEST(TokenBucket, OneRegionFitsSomeDay) {
+  TokenBucket bucket(10, 100, 0);
+  bucket.take(100);
+  EXPECT_EQ(bucket.available(20'000'000'000), 100u);
+}
+
+TEST(TokenBucket, ZeroIsNoMoves) {
+  TokenBucket bucket(0, 100, 0);
+  EXPECT_EQ(bucket.available(1'000'000'000'000), 0u);
+  bucket.set_rate(5000);
+  EXPECT_EQ(bucket.available(1'001'000'000'000), 5000u);
+}
+
+}  // namespace
+}  // namespace thermocline

@@ -1,0 +1,206 @@
+// thermoclined managing a real process on this host, whatever its memory.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "tests/daemon/thermoclined_process.h"
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+// A process that holds some memory that it has touched, until it is told.
+class Holder {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{4} << 20;
+
+  Holder() {
+    int tell[2];
+    int told[2];
+    if (::pipe2(tell, O_CLOEXEC) != 0 || ::pipe2(told, O_CLOEXEC) != 0) abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(told[1]);
+      auto* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      std::memset(memory, 7, kBytes);
+      auto written = ::write(tell[1], &memory, sizeof memory);
+      char byte = 0;
+      // Ends when the test does, however that is.
+      written += ::read(told[0], &byte, 1);
+      ::_exit(written == 0 ? 1 : 0);
+    }
+    ::close(tell[1]);
+    ::close(told[0]);
+    go_ = told[1];
+    if (::read(tell[0], &memory_, sizeof memory_) < 0) abort();
+    ::close(tell[0]);
+  }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+  ~Holder() { end(); }
+  void end() {
+    if (pid_ < 0) return;
+    ::close(go_);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  int pid() const { return pid_; }
+  std::uintptr_t memory() const {
+    return reinterpret_cast<std::uintptr_t>(memory_);
+  }
+
+ private:
+  int pid_ = -1;
+  int go_ = -1;
+  void* memory_ = nullptr;
+};
+
+class Live : public ::testing::Test {
+ protected:
+  std::vector<std::string> command(std::vector<std::string> more = {}) {
+    std::vector<std::string> out{THERMOCLINED, "--mover",  "dry",
+                                 "--interval", "50",       "--ready-fd",
+                                 "9",          "--socket", socket};
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  Scratch scratch;
+  const std::string socket = scratch / "run/api.sock";
+};
+
+TEST_F(Live, AnswersForARealProcessAndEndsWithIt) {
+  Holder holder;
+  Child daemon(command({"--pid", std::to_string(holder.pid()),
+                        "--exit-with-target", "--report", scratch / "out"}));
+  ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
+  const auto placed = ask_daemon(
+      socket, {{"op", "placement"}, {"address", holder.memory() + 12345}});
+  ASSERT_EQ(placed["ok"], true) << placed;
+  EXPECT_EQ(placed["pid"], holder.pid());
+  // All of the region is there, and on the node that this host has first.
+  const auto tiers = ask_daemon(socket, {{"op", "tiers"}})["tiers"];
+  EXPECT_TRUE(placed["tier"].is_string());
+  if (tiers.size() == 1) {
+    EXPECT_EQ(placed["tier"], tiers[0]["name"]);
+  }
+  std::size_t bytes = 0;
+  for (const auto& one : placed["bytes_by_tier"]) bytes += one.get<size_t>();
+  EXPECT_GT(bytes, 0u);
+  const auto targets = ask_daemon(socket, {{"op", "targets"}})["targets"];
+  ASSERT_EQ(targets.size(), 1u);
+  EXPECT_GE(targets[0]["footprint_bytes"], Holder::kBytes);
+  const auto explained =
+      ask_daemon(socket, {{"op", "explain"}, {"address", holder.memory()}});
+  EXPECT_EQ(explained["ok"], true) << explained;
+  EXPECT_FALSE(explained["dry_reason"].get<std::string>().empty());
+  holder.end();
+  EXPECT_EQ(daemon.wait(), 0) << daemon.output();
+  EXPECT_TRUE(std::filesystem::is_empty(scratch / "run"));
+  std::ifstream file(scratch / "out");
+  const auto report = json::parse(file, nullptr, false);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_GE(report["windows"], 1);
+  EXPECT_EQ(report["targets"][0]["ended"], true);
+  EXPECT_EQ(report["mover"], "dry");
+}
+
+TEST_F(Live, StopsCleanlyOnATermination) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Child daemon(command({"--json"}));
+    ASSERT_EQ(daemon.ready(), "ready\n");
+    struct stat seen {};
+    ASSERT_EQ(::stat(socket.c_str(), &seen), 0);
+    EXPECT_EQ(seen.st_mode & 0077, 0u);  // its owner's only
+    daemon.signal(signal);
+    EXPECT_EQ(daemon.wait(), 0) << daemon.output();
+    EXPECT_NE(daemon.output().find("\"windows\""), std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_empty(scratch / "run"));
+  }
+}
+
+TEST_F(Live, StopsWhenAsked) {
+  Child daemon(command());
+  ASSERT_EQ(daemon.ready(), "ready\n");
+  EXPECT_EQ(ask_daemon(socket, {{"op", "shutdown"}})["ok"], true);
+  EXPECT_EQ(daemon.wait(), 0) << daemon.output();
+  EXPECT_TRUE(std::filesystem::is_empty(scratch / "run"));
+}
+
+TEST_F(Live, OneServerAtATime) {
+  Child first(command());
+  ASSERT_EQ(first.ready(), "ready\n");
+  Child second(command());
+  EXPECT_EQ(second.wait(), 1);
+  EXPECT_NE(second.output().find("in use by another thermoclined"),
+            std::string::npos);
+  // The first one did not notice.
+  EXPECT_EQ(ask_daemon(socket, {{"op", "version"}})["ok"], true);
+}
+
+TEST_F(Live, WhatAKilledServerLeftIsNoObstacle) {
+  {
+    Child first(command());
+    ASSERT_EQ(first.ready(), "ready\n");
+    first.signal(SIGKILL);
+    first.wait();
+  }
+  EXPECT_TRUE(std::filesystem::exists(socket));
+  Child second(command());
+  ASSERT_EQ(second.ready(), "ready\n") << (second.wait(), second.output());
+  EXPECT_EQ(ask_daemon(socket, {{"op", "version"}})["ok"], true);
+}
+
+TEST_F(Live, PublishesWindows) {
+  Child daemon(command());
+  ASSERT_EQ(daemon.ready(), "ready\n");
+  zmq::context_t context(1);
+  zmq::socket_t events(context, zmq::socket_type::sub);
+  events.set(zmq::sockopt::subscribe, "window");
+  events.set(zmq::sockopt::rcvtimeo, 10'000);
+  events.connect("ipc://" + socket + ".events");
+  zmq::message_t topic;
+  zmq::message_t text;
+  ASSERT_TRUE(events.recv(topic));
+  ASSERT_TRUE(events.recv(text));
+  const auto event = json::parse(text.to_string_view(), nullptr, false);
+  EXPECT_EQ(event["event"], "window");
+}
+
+TEST_F(Live, AttachAndDetachOverTheSocket) {
+  Holder holder;
+  Child daemon(command());
+  ASSERT_EQ(daemon.ready(), "ready\n");
+  const auto attached =
+      ask_daemon(socket, {{"op", "attach"}, {"pid", holder.pid()}});
+  ASSERT_EQ(attached["ok"], true) << attached;
+  EXPECT_EQ(ask_daemon(socket, {{"op", "detach"}, {"pid", holder.pid()}})["ok"],
+            true);
+  // Many requests in flight, some of them bad: each gets its answer.
+  zmq::context_t context(1);
+  zmq::socket_t client(context, zmq::socket_type::dealer);
+  client.set(zmq::sockopt::rcvtimeo, 10'000);
+  client.connect("ipc://" + socket);
+  for (int i = 0; i < 500; ++i) {
+    const json request = {{"v", 1}, {"op", i % 2 ? "version" : "x"}, {"id", i}};
+    client.send(zmq::buffer(request.dump()), zmq::send_flags::none);
+  }
+  for (int i = 0; i < 500; ++i) {
+    zmq::message_t reply;
+    ASSERT_TRUE(client.recv(reply)) << i;
+    const auto answer = json::parse(reply.to_string_view(), nullptr, false);
+    EXPECT_EQ(answer["id"], i);
+    EXPECT_EQ(answer["ok"], i % 2 == 1);
+  }
+  client.send(zmq::buffer(std::string(100'000, 'x')), zmq::send_flags::none);
+  zmq::message_t reply;
+  ASSERT_TRUE(client.recv(reply));
+  EXPECT_NE(reply.to_string_view().find("larger than 64 KiB"),
+            std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace thermocline

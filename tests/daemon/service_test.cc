@@ -1,0 +1,259 @@
+#include "daemon/service.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/report.h"
+#include "tests/daemon/scripted_kernel.h"
+#include "tests/daemon/scripted_policy.h"
+
+namespace thermocline {
+namespace {
+
+constexpr Address kBase = Address{1} << 30;
+constexpr Address kPage = ScriptedKernel::kPage;
+constexpr Bytes kRegion = 64 * kPage;
+constexpr Bytes kGiB = Bytes{1} << 30;
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    kernel.add_node(0, kGiB, kGiB / 2);
+    kernel.add_node(1, kGiB, kGiB / 2);
+    kernel.files["proc/sys/kernel/numa_balancing"] = "0\n";
+    kernel.add_process(7, kBase, 4 * 64, 1);  // regions 0 to 3, all slow
+  }
+  void start(Service::Options options = {}) {
+    auto made = Service::make(kernel, machine, options, scripted(script));
+    ASSERT_TRUE(made) << made.error().message;
+    service = *std::move(made);
+    ASSERT_TRUE(service->attach(7));
+  }
+  WindowReport window() {
+    kernel.time += 1'000'000'000;
+    return service->end_window();
+  }
+  static Sample at(Address address, Access access = Access::kLoad,
+                   std::uint32_t period = 10) {
+    Sample sample;
+    sample.address = address;
+    sample.access = access;
+    sample.period = period;
+    return sample;
+  }
+  void sample(std::initializer_list<Sample> samples) {
+    SampleBatch batch;
+    batch.samples = samples;
+    service->add(batch);
+  }
+
+  ScriptedKernel kernel;
+  Machine machine = two_tiers();
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+  std::unique_ptr<Service> service;
+};
+
+TEST_F(ServiceTest, ShowsThePolicyWhatWasSampled) {
+  start();
+  sample({at(kBase + kRegion), at(kBase + kRegion + 8),
+          at(kBase + 2 * kRegion, Access::kStore, 3)});
+  const auto report = window();
+  EXPECT_EQ(report.samples.samples, 3u);
+  ASSERT_EQ(script->objects.size(), 4u);
+  EXPECT_EQ(script->objects[1].loads, 20);
+  EXPECT_EQ(script->objects[2].stores, 3);
+  EXPECT_EQ(script->objects[1].bytes, kRegion);
+  EXPECT_EQ(script->objects[1].tier, 1);
+  EXPECT_TRUE(script->objects[1].movable);
+  // What it has there, and what is free, less the headroom.
+  const auto left = static_cast<Bytes>(0.02 * kGiB);
+  EXPECT_EQ(script->tiers[0].capacity, kGiB / 2 - left);
+  EXPECT_EQ(script->tiers[1].capacity, kGiB / 2 + 4 * kRegion - left);
+  EXPECT_EQ(script->tiers[1].used, 4 * kRegion);
+  window();
+  EXPECT_EQ(script->objects[1].loads, 0);  // each window alone
+}
+
+TEST_F(ServiceTest, MovesAndReports) {
+  script->moves = {{{1, 1, 0}}, {}};
+  start();
+  sample({at(kBase + kRegion)});
+  const auto report = window();
+  EXPECT_EQ(report.moves.moved.at({1, 0}), kRegion);
+  EXPECT_EQ(kernel.node_of[kBase + kRegion], 0);
+  EXPECT_EQ(kernel.node_of[kBase], 1);
+  ASSERT_EQ(report.targets.size(), 1u);
+  EXPECT_EQ(report.targets[0].bytes_by_tier,
+            (std::vector<Bytes>{kRegion, 3 * kRegion}));
+  EXPECT_DOUBLE_EQ(report.targets[0].fast_share(), 0.25);
+  sample({at(kBase + kRegion), at(kBase)});
+  const auto next = window();
+  EXPECT_EQ(next.targets[0].accesses, 20);
+  EXPECT_EQ(next.targets[0].fast_accesses, 10);
+  EXPECT_EQ(service->moves().moved_bytes(), kRegion);
+}
+
+TEST_F(ServiceTest, ForeignSamplesAreCounted) {
+  start();
+  sample({at(kBase - 1), at(Address{1} << 63), at(kBase)});
+  const auto report = window();
+  EXPECT_EQ(report.samples.samples, 1u);
+  EXPECT_EQ(report.samples.foreign, 2u);
+  EXPECT_EQ(report.samples.kernel, 1u);
+}
+
+TEST_F(ServiceTest, SamplesOfMappingsNewerThanOurMapsCount) {
+  start();
+  kernel.add_process(7, kBase, 5 * 64, 1);
+  sample({at(kBase + 4 * kRegion)});
+  const auto report = window();
+  EXPECT_EQ(report.samples.samples, 1u);
+  EXPECT_EQ(script->objects.at(4).loads, 10);
+}
+
+TEST_F(ServiceTest, SamplesThatNameTheirProcessGoToItAlone) {
+  kernel.add_process(8, kBase, 64, 1);
+  start();
+  ASSERT_TRUE(service->attach(8));
+  SampleBatch batch;
+  batch.samples = {at(kBase)};
+  service->add(batch, 8);
+  const auto report = window();
+  EXPECT_EQ(report.targets[0].accesses, 0);
+  EXPECT_EQ(report.targets[1].accesses, 10);
+}
+
+TEST_F(ServiceTest, BudgetIsWhatTheKernelReallyMoved) {
+  script->moves = {{{0, 1, 0}, {1, 1, 0}}, {{1, 1, 0}}, {{1, 1, 0}}};
+  Service::Options options;
+  options.budget = kRegion;  // a second
+  start(options);
+  for (Address i = 0; i < 32; ++i) kernel.pinned.insert(kBase + i * kPage);
+  const auto first = window();
+  EXPECT_EQ(first.moves.admitted, 1u);
+  EXPECT_EQ(first.moves.moved_bytes(), kRegion / 2);
+  EXPECT_EQ(first.moves.failed.at(EBUSY), 32u);
+  EXPECT_EQ(first.moves.refused[static_cast<std::size_t>(Refusal::kBudget)],
+            1u);
+  EXPECT_EQ(window().moves.moved_bytes(), kRegion);
+}
+
+TEST_F(ServiceTest, ObjectsThatWillNotMoveRest) {
+  script->moves = {{{0, 1, 0}}};
+  start();
+  for (Address i = 0; i < 64; ++i) kernel.pinned.insert(kBase + i * kPage);
+  window();
+  window();
+  EXPECT_FALSE(script->objects[0].movable);
+  for (int i = 0; i < 4; ++i) window();
+  EXPECT_TRUE(script->objects[0].movable);
+}
+
+TEST_F(ServiceTest, PausedDecidesNothing) {
+  script->moves = {{{0, 1, 0}}};
+  start();
+  service->pause(true);
+  EXPECT_EQ(window().moves.decided, 0u);
+  EXPECT_EQ(script->calls, 0u);
+  service->pause(false);
+  EXPECT_EQ(window().moves.moved_bytes(), kRegion);
+}
+
+TEST_F(ServiceTest, KernelBalancingMakesItDry) {
+  kernel.files["proc/sys/kernel/numa_balancing"] = "1\n";
+  script->moves = {{{0, 1, 0}}};
+  start();
+  EXPECT_NE(service->dry_reason().find("numa_balancing=0"), std::string::npos);
+  const auto report = window();
+  EXPECT_EQ(report.moves.admitted, 1u);
+  EXPECT_EQ(report.moves.moved_bytes(), 0u);
+  EXPECT_EQ(kernel.moves(), 0u);
+  script->calls = 0;
+  Service::Options options;
+  options.allow_numa_balancing = true;
+  start(options);
+  EXPECT_EQ(service->dry_reason(), "");
+  EXPECT_EQ(window().moves.moved_bytes(), kRegion);
+}
+
+TEST_F(ServiceTest, OneTierMakesItDry) {
+  machine.tiers.pop_back();
+  start();
+  EXPECT_NE(service->dry_reason().find("one memory tier"), std::string::npos);
+  ASSERT_EQ(service->notices().size(), 1u);
+}
+
+TEST_F(ServiceTest, ANodeThatIsNotThereIsRefused) {
+  machine.tiers[1].nodes = {5};
+  Service::Options options;
+  auto made = Service::make(kernel, machine, options, scripted(script));
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().message.find("node 5"), std::string::npos);
+  options.mover = "dry";
+  EXPECT_TRUE(Service::make(kernel, machine, options, scripted(script)));
+}
+
+TEST_F(ServiceTest, TargetsThatEndAreLetGo) {
+  start();
+  kernel.remove_process(7);
+  const auto report = window();
+  ASSERT_EQ(report.targets.size(), 1u);
+  EXPECT_TRUE(report.targets[0].ended);
+  EXPECT_TRUE(service->managed().empty());
+  EXPECT_EQ(service->targets().size(), 1u);
+  EXPECT_TRUE(window().targets.empty());
+}
+
+TEST_F(ServiceTest, AttachingTwiceOrDetachingAStranger) {
+  start();
+  EXPECT_FALSE(service->attach(7));
+  EXPECT_FALSE(service->detach(8));
+  EXPECT_TRUE(service->detach(7));
+  EXPECT_TRUE(service->attach(7));
+}
+
+TEST_F(ServiceTest, ABadPolicyLeavesTheOldOne) {
+  start();
+  EXPECT_FALSE(service->set_policy("none", "{}"));
+  EXPECT_FALSE(service->set_policy("x", "{\"bad\":1}"));
+  EXPECT_EQ(service->options().policy, "hottest_first");
+  EXPECT_TRUE(service->set_policy("x", "{}"));
+  EXPECT_EQ(service->options().policy, "x");
+  Service::Options options;
+  options.policy = "none";
+  EXPECT_FALSE(Service::make(kernel, machine, options, scripted(script)));
+  options.policy = "x";
+  options.mover = "train";
+  EXPECT_FALSE(Service::make(kernel, machine, options, scripted(script)));
+}
+
+TEST_F(ServiceTest, FreeMemoryThatIsNotKnownHoldsMovesBack) {
+  start();
+  kernel.files["sys/devices/system/node/node0/meminfo"] = "junk";
+  script->moves = {{{0, 1, 0}}};
+  const auto report = window();
+  EXPECT_EQ(report.moves.moved_bytes(), 0u);
+  EXPECT_EQ(report.moves.refused[static_cast<std::size_t>(Refusal::kCapacity)],
+            1u);
+}
+
+TEST_F(ServiceTest, FinalReportIsJsonWithEverythingInIt) {
+  script->moves = {{{1, 1, 0}}};
+  kernel.files["proc/7/stat"] =
+      ScriptedKernel::stat_line(7, "j\xff\"b", 1007);  // not UTF-8
+  start();
+  window();
+  const auto report = nlohmann::json::parse(
+      final_report(*service, {0.5, 2.0, 1000}), nullptr, false);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report["windows"], 1);
+  EXPECT_EQ(report["moves"]["promoted_bytes"], kRegion);
+  EXPECT_EQ(report["moves"]["moved_bytes_by_direction"]["slow->fast"], kRegion);
+  EXPECT_EQ(report["daemon"]["cpu_share"], 0.25);
+  EXPECT_EQ(report["targets"][0]["fast_share"], 0.25);
+  EXPECT_EQ(report["mover"], "numa");
+}
+
+}  // namespace
+}  // namespace thermocline

@@ -1,0 +1,133 @@
+// Runs the thermoclined binary, as a test of it from the outside.
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+#include <zmq.hpp>
+
+namespace thermocline {
+
+// A directory of its own, removed at the end.
+class Scratch {
+ public:
+  Scratch() {
+    char name[] = "/tmp/thermocline-test-XXXXXX";
+    path_ = ::mkdtemp(name);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string operator/(const std::string& name) const {
+    return path_ + "/" + name;
+  }
+  std::size_t files() const {
+    std::size_t count = 0;
+    for (const auto& unused : std::filesystem::directory_iterator(path_)) {
+      static_cast<void>(unused);
+      ++count;
+    }
+    return count;
+  }
+
+ private:
+  std::string path_;
+};
+
+// A child process: another program, or a function.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& command) {
+    int out[2];
+    int ready[2];
+    if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(ready, O_CLOEXEC) != 0) abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(out[1], 1);
+      ::dup2(out[1], 2);
+      ::dup2(ready[1], 9);
+      std::vector<char*> words;
+      for (const auto& word : command) {
+        words.push_back(const_cast<char*>(word.c_str()));
+      }
+      words.push_back(nullptr);
+      ::execv(words[0], words.data());
+      ::_exit(127);
+    }
+    ::close(out[1]);
+    ::close(ready[1]);
+    out_ = out[0];
+    ready_ = ready[0];
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(out_);
+    ::close(ready_);
+  }
+  int pid() const { return pid_; }
+  void signal(int number) const { ::kill(pid_, number); }
+  // What it wrote to descriptor 9 first; waits for it up to 20 s.
+  std::string ready() const { return read_some(ready_, 20'000); }
+  // Waits for its end (20 s, then it is killed) and returns its exit status.
+  int wait() {
+    for (std::string more = read_some(out_, 20'000); !more.empty();
+         more = read_some(out_, 20'000)) {
+      output_ += more;
+    }
+    if (!ended_) ::kill(pid_, SIGKILL);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  const std::string& output() const { return output_; }
+
+ private:
+  std::string read_some(int fd, int timeout_ms) const {
+    pollfd one{fd, POLLIN, 0};
+    if (::poll(&one, 1, timeout_ms) <= 0) return {};
+    char buffer[4096];
+    const auto got = ::read(fd, buffer, sizeof buffer);
+    ended_ = got == 0;
+    return {buffer, got > 0 ? static_cast<std::size_t>(got) : 0};
+  }
+  int pid_ = -1;
+  int out_ = -1;
+  int ready_ = -1;
+  mutable bool ended_ = false;
+  std::string output_;
+};
+
+// One request to a daemon; null when nobody answers within 10 s.
+inline nlohmann::json ask_daemon(const std::string& socket,
+                                 nlohmann::json request) {
+  request["v"] = 1;
+  zmq::context_t context(1);
+  zmq::socket_t client(context, zmq::socket_type::req);
+  client.set(zmq::sockopt::linger, 0);
+  client.set(zmq::sockopt::rcvtimeo, 10'000);
+  client.connect("ipc://" + socket);
+  client.send(zmq::buffer(request.dump()), zmq::send_flags::none);
+  zmq::message_t reply;
+  if (!client.recv(reply)) return nullptr;
+  return nlohmann::json::parse(reply.to_string_view(), nullptr, false);
+}
+
+}  // namespace thermocline

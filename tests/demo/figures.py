@@ -1,0 +1,91 @@
+"""The demo's figures: the machine's description, the footprint, the table."""
+import json
+import pathlib
+import sys
+
+
+def machine(kinds_file, kind, fast_mib, slow_mib):
+    """Machine (estimator/machine.h) of the emulated machine, as JSON."""
+    kinds = json.loads(pathlib.Path(kinds_file).read_text())
+    tiers = []
+    for node, (name, mib) in enumerate([("dram-ddr5", fast_mib), (kind, slow_mib)]):
+        of = {key: value["value"] for key, value in kinds["kinds"][name].items()
+              if isinstance(value, dict)}
+        tiers.append({
+            "name": "dram" if node == 0 else kind, "nodes": [node],
+            "capacity": int(mib) << 20,
+            "read_ns": of["read_latency_ns"], "write_ns": of["read_latency_ns"],
+            "read_bytes_per_s": of["read_gb_per_s"] * 1e9,
+            "write_bytes_per_s": of["write_gb_per_s"] * 1e9,
+            "durable": kind == "optane" and node == 1})
+    print(json.dumps({"name": f"emulated DRAM and {kind}", "tiers": tiers, "cpus": 2,
+                      "cycles_per_ns": kinds["core"]["ghz"]["value"],
+                      "emulated": True}, indent=2))
+
+
+def files():
+    """The files among the mappings on standard input (CSV), each once."""
+    seen = dict.fromkeys(field for line in sys.stdin
+                         for field in line.rstrip("\n").split(",")
+                         if field.startswith("/") and pathlib.Path(field).is_file())
+    print("\n".join(seen))
+
+
+def half(report):
+    """Half of the job's footprint: its anonymous memory at the peak."""
+    print(json.loads(pathlib.Path(report).read_text())["peak_private_bytes"] // 2)
+
+
+RUNS = ["all_slow", "first_touch", "learned", "all_fast"]
+
+
+def losses(log):
+    return [line.split(" seconds")[0] for line in log.splitlines()
+            if line.startswith("step ")]
+
+
+def table(results):
+    runs = {}
+    for run in RUNS:
+        at = pathlib.Path(results) / run
+        report = json.loads((at / f"{run}.json").read_text())
+        row = {"wall": report["wall_s"], "loss": losses((at / f"{run}.log").read_text())}
+        if (at / f"{run}.before").exists():
+            # One line of the machine's clock, one of the guest's.
+            before, after = ([json.loads(line) for line in
+                              (at / f"{run}.{when}").read_text().splitlines()]
+                             for when in ("before", "after"))
+            row["virtual"] = (after[0]["cpus"][0]["busy_ns"] - before[0]["cpus"][0]["busy_ns"]) * 1e-9
+            row["wall"] = after[1] - before[1]
+        if "daemon" in report:
+            row["moved_bytes"] = report["daemon"]["moves"]["moved_bytes"]
+            row["cpu_share"] = report["daemon"]["daemon"]["cpu_share"]
+        runs[run] = row
+    emulated = "virtual" in runs["all_slow"]
+    print(f"{'run':<12} " + (f"{'virtual clock':>14} " if emulated else "")
+          + f"{'guest clock' if emulated else 'time':>12} {'moved':>11} {'daemon CPU':>11}")
+    for run, row in runs.items():
+        moved = f"{row['moved_bytes'] / 2**20:.1f} MiB" if "moved_bytes" in row else "-"
+        share = f"{100 * row['cpu_share']:.1f} %" if "cpu_share" in row else "-"
+        print(f"{run:<12} " + (f"{row['virtual']:>12.3f} s " if emulated else "")
+              + f"{row['wall']:>10.1f} s {moved:>11} {share:>11}")
+
+    def closed(clock):
+        gap = runs["first_touch"][clock] - runs["all_fast"][clock]
+        return 100 * (runs["first_touch"][clock] - runs["learned"][clock]) / gap
+
+    shares = ", ".join(f"{closed(clock):.0f} % by the {name}" for clock, name in
+                       ([("virtual", "virtual clock"), ("wall", "guest clock")] if emulated
+                        else [("wall", "wall clock")]))
+    same = all(row["loss"] == runs["all_slow"]["loss"] and row["loss"] for row in runs.values())
+    steps = len(runs["all_slow"]["loss"])
+    if not same:
+        print("the losses differ between the runs", file=sys.stderr)
+        sys.exit(1)
+    print(f"all {steps} losses are the same, bit for bit, in all four runs")
+    print(f"{'emulated: ' if emulated else ''}the learned policy closed {shares} "
+          "of the gap between first_touch and all_fast")
+
+
+if __name__ == "__main__":
+    {"machine": machine, "files": files, "half": half, "table": table}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,177 @@
+// Core: what one vCPU's memory accesses cost on an out-of-order core.
+//
+// Its clock is `instructions * cpi + stalls + idle`. Misses overlap: up to
+// ten loads are in flight, and the core runs on for 256 instructions past the
+// oldest. A load that directly follows a load of a line still missing is
+// taken to depend on it, unless it continues a stream. Stores are posted. All
+// waiting is worked out lazily, at the next miss.
+// Thread safety: one vCPU's thread writes; any thread may read counters().
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "tests/machine/kinds.h"
+#include "tests/machine/line_cache.h"
+#include "tests/machine/link.h"
+#include "tests/machine/stream_prefetcher.h"
+
+namespace thermocline {
+
+constexpr unsigned kMaxTiers = 8;
+constexpr unsigned kLineShift = 6;
+
+/// A tier as the cores share it.
+struct MemoryTier {
+  MemoryKind kind;
+  Link link;
+};
+
+/// Sampling as all cores see it; a change of `round` restarts their counts.
+struct SamplingPeriods {
+  std::atomic<unsigned> round{0};
+  std::atomic<unsigned> loads{0};  ///< every Nth; 0: none
+  std::atomic<unsigned> stores{0};
+};
+
+/// One access that missed the cache.
+struct Access {
+  std::uint64_t address = 0;
+  std::uint64_t ip = 0;
+  std::uint64_t instruction = 0;  ///< its number in this core's stream
+  bool store = false;
+};
+
+/// A sampled miss: the access, and what memory made of it.
+struct SampledMiss {
+  Access access;
+  unsigned cpu = 0;
+  unsigned tier = 0;
+  unsigned period = 0;
+  Picos time = 0;     ///< when it was issued
+  Picos latency = 0;  ///< queueing and memory; not what the core waited
+};
+
+struct TierCounters {
+  std::uint64_t read_misses = 0;   ///< loads not covered by the prefetcher
+  std::uint64_t write_misses = 0;  ///< stores likewise
+  std::uint64_t covered = 0;       ///< misses whose line was fetched in time
+  std::uint64_t lines_read = 0;    ///< over the link, prefetches included
+  std::uint64_t lines_written = 0;
+};
+
+struct Counters {
+  std::uint64_t instructions = 0;
+  Picos stalled = 0;
+  Picos idle = 0;  ///< skipped to catch up with the other cores
+  std::array<TierCounters, kMaxTiers> tiers{};
+};
+
+/// Takes what the PMU would report. Called on the vCPU's thread.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void sample(const SampledMiss& miss) = 0;
+  virtual void count(unsigned cpu, Picos time, const Counters& counters) = 0;
+};
+
+class Core {
+ public:
+  /// `tiers`, `periods` and `observer` must outlive the core.
+  Core(unsigned cpu, const CoreKind& kind, std::span<MemoryTier> tiers,
+       const SamplingPeriods& periods, Observer* observer);
+
+  /// Count instructions here before their accesses are shown.
+  std::uint64_t& instructions() { return counters_.instructions; }
+
+  /// The common case, a few instructions long: true if the access needs
+  /// nothing more.
+  bool quick_load(std::uint64_t address) {
+    const std::uint64_t line = line_of(address);
+    if (!cache_.repeats_load(line)) return false;
+    last_load_ = line;
+    return true;
+  }
+  bool quick_store(std::uint64_t address) {
+    return cache_.repeats_store(line_of(address));
+  }
+
+  /// The rest of the cache: true on a hit.
+  bool hit(std::uint64_t address, bool store) {
+    const std::uint64_t line = line_of(address);
+    if (!cache_.touch(line, store)) return false;
+    if (!store) last_load_ = line;
+    return true;
+  }
+
+  /// An access that missed, served by `tier`.
+  void miss(const Access& access, unsigned tier);
+
+  /// The vCPU has nothing to run; all it waited for has arrived.
+  void rest();
+  /// The vCPU runs again, at `time` at the earliest.
+  void wake(Picos time);
+
+  Picos now() const { return time_at(counters_.instructions); }
+  const Counters& counters() const { return counters_; }
+
+  /// Stall time not yet paid in real time. The caller subtracts what it paid.
+  std::int64_t& unpaid() { return unpaid_; }
+
+  static constexpr std::uint64_t line_of(std::uint64_t address) {
+    return (address & 0xffff'ffff'ffff) >> kLineShift;
+  }
+
+ private:
+  struct Load {
+    std::uint64_t line;
+    std::uint64_t instruction;
+    Picos done;
+  };
+  struct Fill {
+    Picos done = 0;
+    bool covered = false;
+  };
+
+  Picos time_at(std::uint64_t instruction) const {
+    return instruction * kind_.per_instruction + counters_.stalled +
+           counters_.idle;
+  }
+  void stall(Picos duration);
+  void wait_until(Picos time, std::uint64_t instruction);
+  void settle(std::uint64_t instruction);
+  void await_free_load(std::uint64_t instruction);
+  void await_free_store(std::uint64_t instruction);
+  void await_dependence(std::uint64_t instruction);
+  void catch_up(const Link& link, std::uint64_t instruction);
+  Fill fill(const Access& access, unsigned tier,
+            StreamPrefetcher::Stream* stream, Picos not_before);
+  void report(const Access& access, unsigned tier, Picos issued, Picos done);
+
+  const unsigned cpu_;
+  const CoreKind kind_;
+  const std::span<MemoryTier> tiers_;
+  const SamplingPeriods& periods_;
+  Observer* const observer_;
+
+  LineCache cache_;
+  StreamPrefetcher prefetcher_;
+  std::uint64_t last_load_ = 0;
+  std::array<Load, 64> loads_{};  // in program order
+  unsigned loads_count_ = 0;
+  std::array<Picos, 64> stores_{};  // when each leaves the buffer, a ring
+  std::array<Picos, 64> store_fills_{};
+  unsigned stores_begin_ = 0;
+  unsigned stores_end_ = 0;
+
+  Counters counters_;
+  std::int64_t unpaid_ = 0;
+  unsigned round_ = 0;
+  unsigned loads_left_ = 0;
+  unsigned stores_left_ = 0;
+  Picos next_count_ = 0;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,101 @@
+// machine_leave_free: occupies a node's memory until only so much is free.
+//
+//   machine_leave_free NODE BYTES
+//
+// Locks memory on NODE until BYTES (or as near as the kernel allows) are free,
+// prints "ready FREE" and holds it until its standard input ends or it is
+// killed. So a machine with 2 GiB of fast memory can be made one with 300 MiB.
+#include <numa.h>
+#include <numaif.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kPage = 4096;
+constexpr std::int64_t kLargestStep = 64 << 20;
+// Page tables and the kernel's own needs move what is free by some pages.
+constexpr std::int64_t kTolerance = 64 * kPage;
+constexpr int kMaxSteps = 10000;
+
+int fail(const std::string& why) {
+  std::fprintf(stderr, "machine_leave_free: %s\n", why.c_str());
+  return 1;
+}
+
+// MemFree of `node` in bytes; -1 if there is no such node.
+std::int64_t free_bytes(int node) {
+  std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) +
+                     "/meminfo");
+  std::string word;
+  while (file >> word) {
+    std::int64_t kibibytes = 0;
+    if (word == "MemFree:" && file >> kibibytes) return kibibytes * 1024;
+  }
+  return -1;
+}
+
+// Takes `bytes` on `node`; nullptr, and errno says why, if that fails.
+void* take(int node, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::vector<unsigned long> mask(16, 0);
+  mask.at(static_cast<std::size_t>(node) / 64) = 1ul << (node % 64);
+  if (::mbind(memory, size, MPOL_BIND, mask.data(), mask.size() * 64, 0) != 0 ||
+      ::mlock(memory, size) != 0) {
+    ::munmap(memory, size);
+    return nullptr;
+  }
+  return memory;
+}
+
+bool parse(const char* text, std::int64_t& value) {
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, value);
+  return error == std::errc{} && stop == end && value >= 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::int64_t node = 0;
+  std::int64_t wanted = 0;
+  if (count != 3 || !parse(arguments[1], node) || node >= 1024 ||
+      !parse(arguments[2], wanted)) {
+    return fail("usage: machine_leave_free NODE BYTES");
+  }
+  const int on_node = static_cast<int>(node);
+  if (free_bytes(on_node) < 0) return fail("no node " + std::to_string(node));
+  // What the page cache holds would be given back later, beyond our count.
+  std::ofstream("/proc/sys/vm/drop_caches") << 1;
+
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const std::int64_t excess = free_bytes(on_node) - wanted;
+    if (excess <= kTolerance) break;
+    // Halves, so that the pages this itself costs are seen in time.
+    const std::int64_t bytes =
+        std::min(kLargestStep, std::max(excess / 2, kTolerance / 2)) / kPage *
+        kPage;
+    if (take(on_node, bytes) == nullptr) {
+      return fail(std::string("cannot lock memory: ") + std::strerror(errno) +
+                  "; needs root or a higher ulimit -l");
+    }
+  }
+  std::printf("ready %lld\n", static_cast<long long>(free_bytes(on_node)));
+  std::fflush(stdout);
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+  return 0;
+}

@@ -1,0 +1,98 @@
+// The sample stream, read back the way perf's own tools lay it out.
+#include "tests/machine/perf_stream.h"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cstring>
+#include <memory>
+
+namespace thermocline {
+namespace {
+
+template <typename T>
+T at(const std::string& bytes, std::size_t offset) {
+  T value;
+  EXPECT_LE(offset + sizeof value, bytes.size());
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+class PerfStreamTest : public ::testing::Test {
+ protected:
+  PerfStreamTest() : tiers_(std::make_unique<MemoryTier[]>(2)) {
+    std::string error;
+    Kinds kinds;
+    EXPECT_TRUE(read_kinds(MACHINE_KINDS, kinds, error)) << error;
+    core_ = kinds.core;
+    tiers_[0].kind = *kinds.find("dram-ddr5");
+    tiers_[1].kind = *kinds.find("optane");
+    stream_ = std::make_unique<PerfStream>(
+        core_, std::span<const MemoryTier>(tiers_.get(), 2), 2);
+  }
+
+  CoreKind core_;
+  std::unique_ptr<MemoryTier[]> tiers_;
+  std::unique_ptr<PerfStream> stream_;
+};
+
+TEST_F(PerfStreamTest, HeaderDeclaresEveryEventWithItsIds) {
+  const std::string header = stream_->header(199, 101);
+  EXPECT_EQ(header.substr(0, 8), "PERFILE2");
+  EXPECT_EQ(at<std::uint64_t>(header, 8), 16u);
+  std::size_t offset = 16;
+  std::vector<perf_event_attr> attributes;
+  while (offset < header.size()) {
+    const auto record = at<perf_event_header>(header, offset);
+    if (record.type == 64) {
+      attributes.push_back(at<perf_event_attr>(header, offset + 8));
+      const std::size_t ids = record.size - 8 - sizeof(perf_event_attr);
+      EXPECT_EQ(ids, 2 * sizeof(std::uint64_t));  // one per vCPU
+    }
+    offset += record.size;
+  }
+  EXPECT_EQ(offset, header.size());
+  ASSERT_EQ(attributes.size(), 9u);  // loads, stores, 3 + 2 per tier
+  EXPECT_EQ(attributes[0].sample_period, 199u);
+  EXPECT_EQ(attributes[0].config, 0x1cdu);
+  EXPECT_EQ(attributes[1].sample_period, 101u);
+  EXPECT_EQ(attributes[2].type, unsigned{PERF_TYPE_HARDWARE});
+  EXPECT_NE(attributes[2].sample_type & PERF_SAMPLE_READ, 0u);
+}
+
+TEST_F(PerfStreamTest, SampleCarriesLatencyAndSource) {
+  SampledMiss miss;
+  miss.access = {0x7000'1234'5678, 0x40'1000, 0, true};
+  miss.cpu = 1;
+  miss.tier = 1;
+  miss.period = 199;
+  miss.time = 5'000'000;
+  miss.latency = 333 * 900;
+  const std::string record = stream_->sample(miss);
+  EXPECT_EQ(at<perf_event_header>(record, 0).size, record.size());
+  EXPECT_EQ(record.size(), 8u + 9 * 8);
+  EXPECT_EQ(at<std::uint64_t>(record, 16), 0x40'1000u);
+  EXPECT_EQ(at<std::uint32_t>(record, 24), 0xffff'ffffu);
+  EXPECT_EQ(at<std::uint64_t>(record, 32), 5000u);
+  EXPECT_EQ(at<std::uint64_t>(record, 40), 0x7000'1234'5678u);
+  EXPECT_EQ(at<std::uint32_t>(record, 48), 1u);
+  EXPECT_EQ(at<std::uint64_t>(record, 64), 900u);
+  const perf_mem_data_src source{at<std::uint64_t>(record, 72)};
+  EXPECT_EQ(source.mem_op, unsigned{PERF_MEM_OP_STORE});
+  EXPECT_EQ(source.mem_lvl_num, unsigned{PERF_MEM_LVLNUM_PMEM});
+}
+
+TEST_F(PerfStreamTest, CountsNameTheEventOfEveryValue) {
+  Counters counters;
+  counters.instructions = 1000;
+  counters.tiers[1].write_misses = 42;
+  const std::string record = stream_->count(0, 1, counters);
+  const std::size_t group = 8 + 6 * 8;
+  ASSERT_EQ(at<std::uint64_t>(record, group), 7u);
+  EXPECT_EQ(at<std::uint64_t>(record, group + 8), 1000u);
+  EXPECT_EQ(at<std::uint64_t>(record, group + 8 + 6 * 16), 42u);
+  EXPECT_EQ(record.size(), group + 8 + 7 * 16);
+}
+
+}  // namespace
+}  // namespace thermocline

@@ -1,0 +1,114 @@
+// What an exported event shows: name and value of each column, in order.
+#pragma once
+
+#include "traces/trace.h"
+
+namespace thermocline {
+
+// An address, shown in hexadecimal.
+struct Hex {
+  Address value;
+};
+
+constexpr const char* access_name(Access access) {
+  return access == Access::kStore ? "store" : "load";
+}
+
+constexpr const char* source_name(Source source) {
+  switch (source) {
+    case Source::kUnknown: return "unknown";
+    case Source::kCache: return "cache";
+    case Source::kDram: return "dram";
+    case Source::kRemote: return "remote";
+    case Source::kPmem: return "pmem";
+    case Source::kCxl: return "cxl";
+  }
+  return "unknown";
+}
+
+constexpr const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::kUnknown: return "unknown";
+    case Phase::kForward: return "forward";
+    case Phase::kBackward: return "backward";
+    case Phase::kOptimizer: return "optimizer";
+  }
+  return "unknown";
+}
+
+void export_columns(auto& show, const Sample& sample) {
+  show("time_ns", sample.time);
+  show("address", Hex{sample.address});
+  show("ip", Hex{sample.ip});
+  show("thread", sample.thread);
+  show("cpu", sample.cpu);
+  show("latency_cycles", sample.latency);
+  show("period", sample.period);
+  show("access", access_name(sample.access));
+  show("source", source_name(sample.source));
+}
+
+void export_columns(auto& show, const Tensor& tensor) {
+  show("serial", tensor.serial);
+  show("address", Hex{tensor.address});
+  show("bytes", tensor.bytes);
+  show("born_ns", tensor.born);
+  show("died_ns", tensor.died);
+  show("label", tensor.label);
+}
+
+void export_columns(auto& show, const Operator& op) {
+  show("start_ns", op.start);
+  show("end_ns", op.end);
+  show("name", op.name);
+  show("layer", op.layer);
+  show("thread", op.thread);
+  show("phase", phase_name(op.phase));
+  show("reads", op.reads);
+  show("writes", op.writes);
+}
+
+void export_columns(auto& show, const Mapping& mapping) {
+  show("time_ns", mapping.time);
+  show("start", Hex{mapping.start});
+  show("end", Hex{mapping.end});
+  show("permissions", mapping.permissions);
+  show("name", mapping.name);
+}
+
+void export_columns(auto& show, const Mark& mark) {
+  show("time_ns", mark.time);
+  show("name", mark.name);
+}
+
+void export_columns(auto& show, const Counters& counters) {
+  show("time_ns", counters.time);
+  show("cpu", counters.cpu);
+  show("instructions", counters.instructions);
+  show("cycles", counters.cycles);
+  show("stall_cycles", counters.stall_cycles);
+  show("misses", counters.misses);
+}
+
+void export_columns(auto& show, const Loss& loss) {
+  show("time_ns", loss.time);
+  show("source", loss.source);
+  show("count", loss.count);
+}
+
+void export_columns(auto& show, const Trace::Info& info) {
+  show("command", info.command);
+  show("clock", info.clock);
+  show("machine", info.machine);
+  show("placement", info.placement);
+  show("host", info.host);
+  show("page_bytes", info.page_bytes);
+  show("emulated", info.emulated);
+}
+
+void export_columns(auto& show, const Trace::End& end) {
+  show("exit_status", end.exit_status);
+  show("run_ns", end.run_ns);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,200 @@
+#include "traces/sample_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "traces/result.h"
+
+namespace thermocline {
+namespace {
+
+enum Column : std::uint8_t {
+  kTime = 1,
+  kIps = 2,
+  kIp = 3,
+  kAddress = 4,
+  kThread = 5,
+  kCpu = 6,
+  kLatency = 7,
+  kPeriod = 8,
+  kKind = 9,
+  kColumns = 10,
+};
+
+constexpr std::uint64_t kLastSource = static_cast<std::uint64_t>(Source::kCxl);
+
+std::uint64_t kind_of(const Sample& sample) {
+  return static_cast<std::uint64_t>(sample.access) |
+         static_cast<std::uint64_t>(sample.source) << 1;
+}
+
+// Walks one column of all samples: set(sample, next value) at each.
+template <typename Set>
+bool walk(ByteSpan column, std::span<Sample> samples, Set set) {
+  if (column.empty()) return true;  // absent: defaults
+  ByteReader in(column);
+  for (auto& sample : samples) set(sample, in.varint());
+  return in.ok() && in.empty();
+}
+
+// A column of 32-bit differences.
+template <std::uint32_t Sample::*Field>
+bool walk_differences(ByteSpan column, std::span<Sample> samples) {
+  std::uint64_t value = 0;
+  bool fits = true;
+  const bool whole =
+      walk(column, samples, [&](Sample& sample, std::uint64_t next) {
+        value += unfold(next);
+        fits = fits && value <= std::numeric_limits<std::uint32_t>::max();
+        sample.*Field = static_cast<std::uint32_t>(value);
+      });
+  return whole && fits;
+}
+
+bool walk_places(ByteSpan ips, ByteSpan ip_of, ByteSpan addresses,
+                 std::span<Sample> samples) {
+  std::vector<Address> known;
+  ByteReader in(ips);
+  for (Address ip = 0; !in.empty() && in.ok();) {
+    known.push_back(ip += unfold(in.varint()));
+  }
+  if (!in.ok() || known.size() > samples.size()) return false;
+  std::vector<Address> last(known.size(), 0);
+  ByteReader which(ip_of);
+  ByteReader address(addresses);
+  for (auto& sample : samples) {
+    const std::uint64_t index = which.varint();
+    if (index >= known.size()) return false;
+    sample.ip = known[index];
+    sample.address = last[index] += unfold(address.varint());
+  }
+  return which.ok() && which.empty() && address.ok() && address.empty();
+}
+
+using Columns = std::array<ByteSpan, kColumns>;
+
+std::string decode_columns(const Columns& columns, std::span<Sample> samples) {
+  Nanos last = 0;
+  const bool times =
+      walk(columns[kTime], samples, [&](Sample& sample, std::uint64_t next) {
+        const auto sum = static_cast<std::uint64_t>(last) + unfold(next);
+        sample.time = last = static_cast<Nanos>(sum);
+      });
+  if (!times) return "bad times";
+  if (!walk_places(columns[kIps], columns[kIp], columns[kAddress], samples)) {
+    return "bad addresses";
+  }
+  bool fits = true;
+  const bool latencies =
+      walk(columns[kLatency], samples, [&](Sample& sample, std::uint64_t next) {
+        fits = fits && next <= std::numeric_limits<std::uint32_t>::max();
+        sample.latency = static_cast<std::uint32_t>(next);
+      });
+  if (!latencies || !fits) return "bad latencies";
+  const bool kinds =
+      walk(columns[kKind], samples, [](Sample& sample, std::uint64_t next) {
+        sample.access = static_cast<Access>(next & 1);
+        // A source that a later version added is one that we do not know.
+        sample.source = static_cast<Source>(
+            (next >> 1) <= kLastSource ? next >> 1 : std::uint64_t{0});
+      });
+  if (!kinds) return "bad kinds";
+  if (!walk_differences<&Sample::thread>(columns[kThread], samples) ||
+      !walk_differences<&Sample::cpu>(columns[kCpu], samples) ||
+      !walk_differences<&Sample::period>(columns[kPeriod], samples)) {
+    return "bad threads, cpus or periods";
+  }
+  return {};
+}
+
+}  // namespace
+
+void SampleEncoder::column(std::uint8_t id) {
+  put_varint(payload_, id);
+  put_varint(payload_, column_.size());
+  put_bytes(payload_, column_);
+  column_.clear();
+}
+
+void SampleEncoder::encode_places(const std::vector<Sample>& samples) {
+  ips_.clear();
+  ip_of_.clear();
+  ip_index_.clear();
+  last_address_.clear();
+  Address last_ip = 0;
+  std::uint32_t index = 0;
+  for (const auto& sample : samples) {
+    if (last_address_.empty() || sample.ip != last_ip) {
+      const auto fresh_index = static_cast<std::uint32_t>(ip_index_.size());
+      const auto [at, fresh] = ip_index_.emplace(sample.ip, fresh_index);
+      if (fresh) last_address_.push_back(0);
+      index = at->second;
+      last_ip = sample.ip;
+    }
+    put_varint(ip_of_, index);
+    put_varint(column_, fold(sample.address - last_address_[index]));
+    last_address_[index] = sample.address;
+  }
+  // In order of index, which is the order of first use.
+  std::vector<Address> ips(ip_index_.size());
+  for (const auto& [ip, at] : ip_index_) ips[at] = ip;
+  Address before = 0;
+  for (const auto ip : ips) {
+    put_varint(ips_, fold(ip - before));
+    before = ip;
+  }
+  column(kAddress);
+  column_.swap(ips_);
+  column(kIps);
+  column_.swap(ip_of_);
+  column(kIp);
+}
+
+const ByteVector& SampleEncoder::encode(const std::vector<Sample>& samples) {
+  CHECK(samples.size() <= kMaxBlockSamples);
+  payload_.clear();
+  put_varint(payload_, samples.size());
+  const auto differences = [&](std::uint8_t id, auto of) {
+    std::uint64_t last = 0;
+    for (const auto& sample : samples) {
+      const auto value = static_cast<std::uint64_t>(of(sample));
+      put_varint(column_, fold(value - last));
+      last = value;
+    }
+    column(id);
+  };
+  differences(kTime, [](const Sample& s) { return s.time; });
+  encode_places(samples);
+  differences(kThread, [](const Sample& s) { return s.thread; });
+  differences(kCpu, [](const Sample& s) { return s.cpu; });
+  for (const auto& sample : samples) put_varint(column_, sample.latency);
+  column(kLatency);
+  differences(kPeriod, [](const Sample& s) { return s.period; });
+  for (const auto& sample : samples) put_varint(column_, kind_of(sample));
+  column(kKind);
+  return payload_;
+}
+
+std::string decode_samples(ByteSpan payload, std::vector<Sample>& samples) {
+  ByteReader in(payload);
+  const std::uint64_t many = in.varint();
+  Columns columns;
+  while (in.ok() && !in.empty()) {
+    const std::uint64_t id = in.varint();
+    const ByteSpan bytes = in.take(in.varint());
+    if (id < kColumns) columns[id] = bytes;
+  }
+  if (!in.ok()) return "bad columns";
+  // A time takes at least a byte, which also bounds what we allocate.
+  if (many > kMaxBlockSamples || many > columns[kTime].size()) {
+    return "promises " + std::to_string(many) + " samples, holds fewer";
+  }
+  const std::size_t before = samples.size();
+  samples.resize(before + many);
+  auto why = decode_columns(columns, std::span(samples).subspan(before));
+  if (!why.empty()) samples.resize(before);
+  return why;
+}
+
+}  // namespace thermocline
