@@ -1,0 +1,61 @@
+// Agent: a trained network with its papers.
+//
+// What `thermocline train` writes and the policy "learned" loads. The header
+// is free of torch, so that including it is cheap.
+//
+// Thread safety: const methods from one thread at a time (LibTorch is set to
+// one thread). Ownership: movable, owns its weights.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/result.h"
+
+namespace thermocline {
+
+class Agent {
+ public:
+  // Where it comes from and how good it was.
+  struct Info {
+    std::vector<std::string> traces;  // what it was trained on
+    std::string options;              // TrainingOptions as JSON
+    std::uint64_t seed = 0;
+    std::int64_t episodes = 0;    // trained for
+    std::vector<double> returns;  // mean return between evaluations
+    double gap_closed = 0;        // first_touch -> all_fast, whole job at half
+    bool operator==(const Info&) const = default;
+  };
+
+  /// Requires: weights in the order of QNetwork's layers, as many as `hidden`
+  /// asks for.
+  Agent(std::int64_t hidden, const std::vector<float>& weights, Info info);
+  Agent(Agent&&) noexcept;
+  Agent& operator=(Agent&&) noexcept;
+  ~Agent();
+
+  /// Errors: as read_archive (archive.h); kCorrupt when it was trained with
+  /// other features. Each names the file and the remedy.
+  static Result<Agent> load(const std::string& path);
+  /// Atomic. Errors: kIo, kPermission.
+  Status save(const std::string& path) const;
+
+  /// For each row of features (N x kFeatures): what it is worth, per byte, to
+  /// lie in the fastest rather than the slowest tier; in shares of a window's
+  /// time that the footprint would lose at 1. Moving there, or from there, is
+  /// accounted for. One batched forward: about 2,000 operations an object.
+  void score(std::span<const float> features, std::vector<double>& out) const;
+
+  const Info& info() const;
+  std::vector<float> weights() const;
+
+ private:
+  struct Impl;
+  explicit Agent(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thermocline

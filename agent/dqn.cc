@@ -1,0 +1,304 @@
+#include "agent/dqn.h"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+#include "agent/archive.h"
+#include "agent/features.h"
+#include "agent/network.h"
+
+namespace thermocline {
+namespace {
+
+constexpr const char* kKind = "checkpoint";
+
+torch::Tensor tensor_of(const std::vector<float>& from, at::IntArrayRef shape) {
+  return torch::from_blob(const_cast<float*>(from.data()), shape).clone();
+}
+
+torch::Tensor advantage(const torch::Tensor& q) {
+  return q.select(1, kToFast) - q.select(1, kToSlow);
+}
+
+// (N, F) with every object in one tier.
+torch::Tensor lying_in(const torch::Tensor& features, Action tier) {
+  auto out = features.clone();
+  out.select(1, kSlowness).fill_(tier == kToSlow ? 1.0 : 0.0);
+  return out;
+}
+
+// B frames of M objects each, R = B * M rows.
+struct Batch {
+  std::int64_t frames = 0;
+  std::vector<float> before, after, gap, share, slowness;
+  std::vector<float> promote, demote, go_on;  // R, alike within a frame
+  std::vector<float> room;                    // B
+
+  void add(const Frame& frame) {
+    const auto m = frame.gap.size();
+    const auto all = [](std::vector<float>& to, const std::vector<float>& v) {
+      to.insert(to.end(), v.begin(), v.end());
+    };
+    all(before, frame.before);
+    all(after, frame.after);
+    all(gap, frame.gap);
+    all(share, frame.share);
+    promote.insert(promote.end(), m, frame.promote);
+    demote.insert(demote.end(), m, frame.demote);
+    go_on.insert(go_on.end(), m, 1.0F - frame.last);
+    room.push_back(frame.room);
+    ++frames;
+  }
+};
+
+}  // namespace
+
+struct Dqn::Impl {
+  Impl(const TrainingOptions& o, std::uint64_t seed)
+      : options(o),
+        rng(seed),
+        online(kFeatures, o.hidden),
+        target(kFeatures, o.hidden),
+        adam(online->parameters(), torch::optim::AdamOptions(o.learning_rate)),
+        replay(static_cast<std::size_t>(o.replay_frames)) {
+    target->set_weights(online->weights());
+  }
+
+  double uniform() { return static_cast<double>(rng() >> 11) * 0x1p-53; }
+  Batch draw_batch();
+  torch::Tensor targets(const Batch& batch, const torch::Tensor& slowness);
+  torch::Tensor price(const Batch& batch, const torch::Tensor& after);
+  void follow();
+
+  TrainingOptions options;
+  std::mt19937_64 rng;
+  QNetwork online;
+  QNetwork target;
+  torch::optim::Adam adam;
+  Replay replay;
+};
+
+Dqn::Dqn(const TrainingOptions& options, std::uint64_t seed) {
+  use_one_thread();
+  torch::manual_seed(seed);  // of the initial weights
+  impl_ = std::make_unique<Impl>(options, seed);
+}
+Dqn::Dqn(Dqn&&) noexcept = default;
+Dqn& Dqn::operator=(Dqn&&) noexcept = default;
+Dqn::~Dqn() = default;
+
+void Dqn::score(std::span<const float> features, std::vector<double>& out) {
+  const c10::InferenceMode guard;
+  const auto rows = static_cast<std::int64_t>(features.size() / kFeatures);
+  const auto x = torch::from_blob(const_cast<float*>(features.data()),
+                                  {rows, static_cast<long>(kFeatures)});
+  const auto a = advantage(impl_->online->forward(x)).contiguous();
+  out.assign(a.data_ptr<float>(), a.data_ptr<float>() + rows);
+}
+
+void Dqn::explore(std::span<const float> features, double epsilon,
+                  std::vector<double>& out) {
+  score(features, out);
+  for (double& one : out) {
+    if (impl_->uniform() < epsilon) one = out[draw() % out.size()];
+  }
+}
+
+void Dqn::remember(Frame frame) { impl_->replay.add(std::move(frame)); }
+
+std::uint64_t Dqn::draw() { return impl_->rng(); }
+
+std::vector<float> Dqn::weights() const { return impl_->online->weights(); }
+
+Batch Dqn::Impl::draw_batch() {
+  Batch out;
+  for (std::int64_t b = 0; b < options.batch_frames; ++b) {
+    out.add(replay[rng() % replay.size()]);
+  }
+  // Half of the objects learn from where they lay, half from either end.
+  for (std::size_t i = 0; i < out.gap.size(); ++i) {
+    const auto coin = rng() % 4;
+    out.slowness.push_back(coin < 2 ? out.before[i * kFeatures + kSlowness]
+                                    : static_cast<float>(coin - 2));
+  }
+  return out;
+}
+
+// The advantage per byte at which the next decision's fastest tier is full,
+// for each row: 0 where all fits.
+torch::Tensor Dqn::Impl::price(const Batch& batch, const torch::Tensor& after) {
+  const auto a = advantage(online->forward(after)).view({batch.frames, -1});
+  const auto [sorted, order] = a.sort(/*dim=*/1, /*descending=*/true);
+  const auto shares =
+      tensor_of(batch.share, a.sizes()).gather(1, order).cumsum(1);
+  const auto room = tensor_of(batch.room, {batch.frames, 1});
+  const auto fitting = (shares <= room).sum(1, /*keepdim=*/true);
+  const auto cut = sorted.gather(1, fitting.clamp_max(a.size(1) - 1));
+  return torch::where(fitting < a.size(1), cut, torch::zeros_like(cut))
+      .clamp_min(0)
+      .expand_as(a)
+      .reshape(-1);
+}
+
+// (R, A): what each action earned, and what follows under the greedy policy.
+// The online network chooses, the target network says what that is worth.
+torch::Tensor Dqn::Impl::targets(const Batch& batch,
+                                 const torch::Tensor& slowness) {
+  const torch::NoGradGuard no_grad;
+  const auto rows = static_cast<std::int64_t>(batch.gap.size());
+  const auto after =
+      tensor_of(batch.after, {rows, static_cast<long>(kFeatures)});
+  const auto gap = tensor_of(batch.gap, {rows})
+                       .clamp(-options.reward_clip, options.reward_clip);
+  const auto threshold = price(batch, after);
+  const auto value = [&](Action tier) {
+    const auto next = lying_in(after, tier);
+    const auto fast = advantage(online->forward(next)) > threshold;
+    const auto q = target->forward(next);
+    return torch::where(fast, q.select(1, kToFast), q.select(1, kToSlow));
+  };
+  const auto promote = tensor_of(batch.promote, {rows}) * slowness;
+  const auto demote = tensor_of(batch.demote, {rows}) * (1 - slowness);
+  const auto later = options.gamma * tensor_of(batch.go_on, {rows});
+  const double now = 1 - options.gamma;
+  return torch::stack({-promote * now + later * value(kToFast),
+                       (-gap - demote) * now + later * value(kToSlow)},
+                      1);
+}
+
+void Dqn::Impl::follow() {
+  const torch::NoGradGuard no_grad;
+  auto to = target->parameters();
+  const auto from = online->parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i].lerp_(from[i], options.target_rate);
+  }
+}
+
+double Dqn::learn(double progress) {
+  Impl& me = *impl_;
+  if (me.replay.size() == 0) return 0;
+  const Batch batch = me.draw_batch();
+  const auto rows = static_cast<std::int64_t>(batch.gap.size());
+  const auto slowness = tensor_of(batch.slowness, {rows});
+  const auto y = me.targets(batch, slowness);
+  auto x = tensor_of(batch.before, {rows, static_cast<long>(kFeatures)});
+  x.select(1, kSlowness).copy_(slowness);
+
+  // Decisions hang on the difference of the two actions, most of whose noise
+  // is common; so the difference has a loss of its own. Errors count relative
+  // to an object's heat: the lukewarm, where the choice is close, would drown
+  // in the noise of the hot. (A weight by features alone biases no mean.)
+  const auto heat = x.select(1, kLongLoads) + x.select(1, kLongStores) +
+                    x.select(1, kNeighbours);
+  auto weight = (heat + 0.3).pow(-1.0);
+  weight = weight / weight.mean();
+  const auto error = me.online->forward(x) - y;
+  const auto loss =
+      (weight * (advantage(error).square() + 0.5 * error.mean(1).square()))
+          .mean();
+  me.adam.zero_grad();
+  loss.backward();
+  torch::nn::utils::clip_grad_norm_(me.online->parameters(), 10.0);
+  static_cast<torch::optim::AdamOptions&>(me.adam.param_groups()[0].options())
+      .lr(me.options.learning_rate *
+          (1 - 0.9 * std::clamp(progress, 0.0, 1.0)));
+  me.adam.step();
+  me.follow();
+  return loss.item<double>();
+}
+
+Status Dqn::save(const std::string& path, const std::string& note) const {
+  const Impl& me = *impl_;
+  torch::serialize::OutputArchive archive;
+  torch::serialize::OutputArchive optimizer;
+  me.online->save(archive);
+  torch::serialize::OutputArchive follower;
+  me.target->save(follower);
+  me.adam.save(optimizer);
+  archive.write("target", follower);
+  archive.write("adam", optimizer);
+  std::ostringstream generator;
+  generator << me.rng;
+  archive.write("generator", c10::IValue(generator.str()));
+  archive.write("note", c10::IValue(note));
+  std::vector<float> all;
+  for (std::size_t i = 0; i < me.replay.size(); ++i) {
+    const Frame& f = me.replay[i];
+    for (const auto* part : {&f.before, &f.after, &f.gap, &f.share}) {
+      all.insert(all.end(), part->begin(), part->end());
+    }
+    all.insert(all.end(), {f.promote, f.demote, f.room, f.last});
+  }
+  archive.write("replay",
+                tensor_of(all, {static_cast<std::int64_t>(all.size())}));
+  archive.write("frames",
+                c10::IValue(static_cast<std::int64_t>(me.replay.size())));
+  archive.write("next",
+                c10::IValue(static_cast<std::int64_t>(me.replay.next())));
+  return write_archive(path, kKind, archive);
+}
+
+Result<std::string> Dqn::read_note(const std::string& path) {
+  std::string note;
+  auto read = read_archive(path, kKind, [&](auto& archive) {
+    c10::IValue value;
+    archive.read("note", value);
+    note = value.toStringRef();
+  });
+  if (!read) return read.error();
+  return note;
+}
+
+Result<std::string> Dqn::resume(const std::string& path) {
+  Impl& me = *impl_;
+  std::string note;
+  auto read = read_archive(path, kKind, [&](auto& archive) {
+    c10::IValue value;
+    archive.read("note", value);
+    note = value.toStringRef();
+    archive.read("generator", value);
+    std::istringstream(value.toStringRef()) >> me.rng;
+    me.online->load(archive);
+    torch::serialize::InputArchive part;
+    archive.read("target", part);
+    me.target->load(part);
+    torch::serialize::InputArchive optimizer;
+    archive.read("adam", optimizer);
+    me.adam.load(optimizer);
+    archive.read("frames", value);
+    const auto frames = static_cast<std::size_t>(value.toInt());
+    archive.read("next", value);
+    const auto next = static_cast<std::size_t>(value.toInt());
+    torch::Tensor all;
+    archive.read("replay", all);
+    // A frame: 2 M F + 2 M + 4 numbers.
+    const auto size = static_cast<std::size_t>(all.numel()) /
+                      std::max<std::size_t>(frames, 1);
+    const auto m = frames == 0 ? 0 : (size - 4) / (2 * kFeatures + 2);
+    const float* at = all.data_ptr<float>();
+    me.replay = Replay(static_cast<std::size_t>(me.options.replay_frames));
+    for (std::size_t i = 0; i < frames; ++i) {
+      Frame f;
+      const auto take = [&](std::vector<float>& to, std::size_t n) {
+        to.assign(at, at + n);
+        at += n;
+      };
+      take(f.before, m * kFeatures);
+      take(f.after, m * kFeatures);
+      take(f.gap, m);
+      take(f.share, m);
+      f.promote = *at++;
+      f.demote = *at++;
+      f.room = *at++;
+      f.last = *at++;
+      me.replay.add(std::move(f));
+    }
+    me.replay.set_next(next);
+  });
+  if (!read) return read.error();
+  return note;
+}
+
+}  // namespace thermocline

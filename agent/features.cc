@@ -1,0 +1,184 @@
+#include "agent/features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/access_cost.h"
+
+namespace thermocline {
+namespace {
+
+constexpr std::uint64_t kVersion = 1;  // raise when a column's meaning changes
+constexpr double kShort = 0.5;
+constexpr double kLong = 0.08;
+constexpr std::size_t kReach = 4;  // neighbours on either side
+
+// What an average that started from 0 would be, had it started right.
+double settled(double average, double rate, std::int32_t age) {
+  return average / (1 - std::pow(1 - rate, age));
+}
+
+double share(double part, double whole) {
+  return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0;
+}
+
+// The view's tiers in the estimator's words.
+Machine machine_of(const View& view) {
+  Machine machine;
+  for (const TierView& tier : view.tiers) {
+    machine.tiers.push_back({"",
+                             {},
+                             tier.capacity,
+                             tier.read_ns,
+                             tier.write_ns,
+                             tier.read_bytes_per_s,
+                             tier.write_bytes_per_s,
+                             false});
+  }
+  return machine;
+}
+
+}  // namespace
+
+std::uint64_t feature_hash() {
+  std::uint64_t hash = 1469598103934665603U + kVersion;  // FNV-1a
+  for (const char* name : kFeatureNames) {
+    for (const char* c = name; *c != 0; ++c) {
+      hash = (hash ^ static_cast<std::uint64_t>(*c)) * 1099511628211U;
+    }
+    hash *= 1099511628211U;
+  }
+  return hash;
+}
+
+void FeatureTracker::remember(const ObjectView& object, double store_weight) {
+  History& h = history_[object.id];
+  if (object.bytes == 0) {
+    h = {};  // gone, or not there yet: what comes back is something new
+    return;
+  }
+  const double loads = std::max(0.0, object.loads);
+  const double stores = std::max(0.0, object.stores) * store_weight;
+  h.age = std::min(h.age + 1, 1 << 20);
+  h.short_loads += kShort * (loads - h.short_loads);
+  h.long_loads += kLong * (loads - h.long_loads);
+  h.short_stores += kShort * (stores - h.short_stores);
+  h.long_stores += kLong * (stores - h.long_stores);
+  if (object.loads + object.stores > 0) {
+    if (h.since >= 0) {
+      const double gap = h.since + 1;
+      h.gap = h.gap > 0 ? h.gap + 0.25 * (gap - h.gap) : gap;
+    }
+    h.since = 0;
+  } else if (h.since >= 0) {
+    h.since = std::min(h.since + 1, 1 << 20);
+  }
+}
+
+void FeatureTracker::update(const View& view) {
+  const std::size_t n = view.objects.size();
+  CHECK(!view.tiers.empty());
+  const Machine machine = machine_of(view);
+  const double weight = machine.tiers.size() > 1 ? store_weight(machine) : 1;
+  slowness_ = slowness(machine);
+  history_.resize(n);
+  density_.assign(n, 0);
+  summed_.assign(n + 1, 0);
+  counted_.assign(n + 1, 0);
+  rows_.assign(n * kFeatures, 0);
+
+  double footprint = 0;
+  double accesses = 0;  // remembered for long, store-weighted
+  double loads = 0;     // of this window
+  double stores = 0;
+  double idle = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const ObjectView& object = view.objects[i];
+    CHECK(object.id == i);
+    remember(object, weight);
+    summed_[i + 1] = summed_[i];
+    counted_[i + 1] = counted_[i];
+    if (object.bytes == 0) continue;
+    const History& h = history_[i];
+    const double all = settled(h.long_loads + h.long_stores, kLong, h.age);
+    density_[i] = all / static_cast<double>(object.bytes);
+    summed_[i + 1] += density_[i];
+    counted_[i + 1] += 1;
+    footprint += static_cast<double>(object.bytes);
+    accesses += all;
+    loads += object.loads;
+    stores += object.stores;
+    if (object.loads + object.stores <= 0) idle += 1;
+  }
+  mean_density_ = footprint > 0 ? accesses / footprint : 0;
+  mean_bytes_ = counted_[n] > 0 ? footprint / counted_[n] : 1;
+
+  const TierView& fast = view.tiers.front();
+  const auto window = static_cast<double>(std::max<Nanos>(view.window_ns, 1));
+  const auto capacity = static_cast<double>(fast.capacity);
+  const auto last = static_cast<TierId>(machine.tiers.size() - 1);
+  const AccessCost quick = access_cost(machine.tiers.front());
+  const AccessCost far = access_cost(machine.tiers.back());
+  const double gain =
+      std::max(0.0, loads * (far.load_ns - quick.load_ns) +
+                        stores * (far.store_ns - quick.store_ns));
+  const double move_all =
+      move_ns(machine, static_cast<Bytes>(footprint), 4096, last, 0);
+  const auto log1 = [](double x) {
+    return static_cast<float>(std::log1p(std::min(x, 1e3)));
+  };
+  shared_[kCapacity] = static_cast<float>(share(capacity, footprint));
+  shared_[kFree] = static_cast<float>(
+      share(capacity - static_cast<double>(fast.used), capacity));
+  shared_[kBudget] =
+      static_cast<float>(share(static_cast<double>(view.budget), footprint));
+  shared_[kMoveCost] = log1(move_all / window);
+  shared_[kIntensity] = log1(gain / window);
+  shared_[kSparsity] = static_cast<float>(share(idle, counted_[n]));
+  for (std::size_t i = 0; i < n; ++i) {
+    if (view.objects[i].bytes == 0) continue;
+    write_row(view.objects[i],
+              std::span(rows_).subspan(i * kFeatures, kFeatures));
+  }
+}
+
+void FeatureTracker::write_row(const ObjectView& object,
+                               std::span<float> row) const {
+  std::copy(shared_.begin(), shared_.end(), row.begin());
+  const History& h = history_[object.id];
+  const auto bytes = static_cast<double>(object.bytes);
+  const auto density = [&](double average, double rate) {
+    const double here = settled(average, rate, h.age) / bytes;
+    return mean_density_ > 0
+               ? static_cast<float>(std::log1p(here / mean_density_))
+               : 0.0F;
+  };
+  row[kShortLoads] = density(h.short_loads, kShort);
+  row[kLongLoads] = density(h.long_loads, kLong);
+  row[kShortStores] = density(h.short_stores, kShort);
+  row[kLongStores] = density(h.long_stores, kLong);
+
+  const std::size_t n = history_.size();
+  const std::size_t from = object.id < kReach ? 0 : object.id - kReach;
+  const std::size_t to = std::min(n, object.id + kReach + 1);
+  const double others = counted_[to] - counted_[from] - 1;
+  const double around = summed_[to] - summed_[from] - density_[object.id];
+  if (others > 0 && mean_density_ > 0) {
+    row[kNeighbours] = static_cast<float>(
+        std::log1p(std::max(0.0, around / others / mean_density_)));
+  }
+  row[kRecency] =
+      h.since < 0 ? 0.0F : 1.0F / (1.0F + static_cast<float>(h.since));
+  if (h.gap > 0) {
+    row[kDue] = static_cast<float>(std::min(2.0, (h.since + 1) / h.gap));
+    row[kGap] = static_cast<float>(std::log1p(h.gap) / 3);
+  }
+  row[kAge] = 1.0F / static_cast<float>(h.age);
+  row[kSlowness] = object.tier < slowness_.size()
+                       ? static_cast<float>(slowness_[object.tier])
+                       : 1.0F;
+  row[kSize] = static_cast<float>(
+      std::clamp(std::log2(bytes / mean_bytes_) / 4, -2.0, 2.0));
+}
+
+}  // namespace thermocline

@@ -1,0 +1,92 @@
+// Features: what the agent knows of each object, kept from window to window.
+//
+// A pure function of the sequence of Views, used alike by the learning
+// environment and by the learned policy. Everything is relative (to the mean
+// over all objects, to the footprint, to the window), so that an agent trained
+// on one job has a meaning for another, of any size and any number of objects.
+// A region sees few samples in a window (about one); hence two memories of
+// different length, and what the neighbours in the address space saw.
+//
+// Thread safety: none. Determinism: the same views give the same bits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "estimator/view.h"
+
+namespace thermocline {
+
+// The columns of the feature matrix, N x F, row-major. A "density" is accesses
+// per byte over their mean over all resident objects, as log(1 + x); a store
+// counts for as many loads as it costs (estimator/access_cost.h).
+enum Feature : std::size_t {
+  kShortLoads,   // density of loads, remembered for about 2 windows
+  kLongLoads,    // the same, for about 12
+  kShortStores,  // density of stores
+  kLongStores,
+  kNeighbours,  // long density of the 8 objects with the nearest ids
+  kRecency,     // 1 / (1 + windows since the last access); 0: never
+  kDue,         // windows since the last access over the mean gap, 0 to 2
+  kGap,         // log(1 + mean gap between accesses, windows) / 3
+  kAge,         // 1 / windows since the object was first seen
+  kSlowness,    // of the tier it lies in: 0 fastest to 1 slowest
+  kSize,        // log2(bytes over the mean object's) / 4, -2 to 2
+  kCapacity,    // fastest tier's capacity over the footprint, 0 to 1
+  kFree,        // free share of the fastest tier's capacity
+  kBudget,      // bytes that may be moved over the footprint, 0 to 1
+  kMoveCost,    // log(1 + time to move the footprint over the window)
+  kIntensity,   // log(1 + modelled gain of all-fast over the window)
+  kSparsity,    // share of resident objects without an access in the window
+  kFeatures,    // F
+};
+
+inline constexpr std::array<const char*, kFeatures> kFeatureNames = {
+    "short_loads", "long_loads", "short_stores", "long_stores", "neighbours",
+    "recency",     "due",        "gap",          "age",         "slowness",
+    "size",        "capacity",   "free",         "budget",      "move_cost",
+    "intensity",   "sparsity"};
+
+/// Of the names and of their meaning's version: an agent that was trained with
+/// others is refused.
+std::uint64_t feature_hash();
+
+class FeatureTracker {
+ public:
+  /// Takes in one window. Requires: view.objects[i].id == i; at least one
+  /// tier. Objects may be added from call to call. Cost: O(N).
+  void update(const View& view);
+  /// N x kFeatures after the last update.
+  std::span<const float> features() const { return rows_; }
+  std::size_t objects() const { return history_.size(); }
+
+  // What is remembered of an object; counts are per window.
+  struct History {
+    double short_loads = 0;
+    double long_loads = 0;
+    double short_stores = 0;
+    double long_stores = 0;
+    double gap = 0;           // mean windows between windows with accesses
+    std::int32_t since = -1;  // windows since the last access; -1: never
+    std::int32_t age = 0;     // windows seen
+  };
+  const History& history(ObjectId object) const { return history_[object]; }
+
+ private:
+  void remember(const ObjectView& object, double store_weight);
+  void write_row(const ObjectView& object, std::span<float> row) const;
+
+  std::vector<History> history_;
+  std::vector<double> density_;  // long accesses per byte, by object
+  std::vector<double> summed_;   // prefix sums of density_ of residents
+  std::vector<double> counted_;  // prefix counts of residents
+  std::vector<float> rows_;
+  std::array<float, kFeatures> shared_{};  // columns alike for all objects
+  double mean_density_ = 0;
+  double mean_bytes_ = 1;
+  std::vector<double> slowness_;
+};
+
+}  // namespace thermocline

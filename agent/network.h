@@ -1,0 +1,58 @@
+// QNetwork: F features of an object to the worth of {fastest, slowest} tier.
+//
+// Shared by all objects, so that any number of them fits. In a machine of two
+// tiers one of the two actions is "stay" and the other "move". Includes torch:
+// from .cc files only.
+#pragma once
+
+#include <vector>
+
+#include "agent/libtorch.h"
+
+namespace thermocline {
+
+enum Action : int { kToFast = 0, kToSlow = 1, kActions = 2 };
+
+struct QNetworkImpl : torch::nn::Module {
+  QNetworkImpl(std::int64_t inputs, std::int64_t hidden)
+      : layers(torch::nn::Linear(inputs, hidden), torch::nn::ReLU(),
+               torch::nn::Linear(hidden, hidden), torch::nn::ReLU(),
+               torch::nn::Linear(hidden, kActions)) {
+    register_module("layers", layers);
+  }
+  // (N, F) -> (N, A)
+  torch::Tensor forward(const torch::Tensor& x) { return layers->forward(x); }
+
+  std::vector<float> weights() {
+    std::vector<float> out;
+    for (const auto& p : parameters()) {
+      const auto flat = p.detach().contiguous().view(-1);
+      const auto* at = flat.data_ptr<float>();
+      out.insert(out.end(), at, at + flat.numel());
+    }
+    return out;
+  }
+  /// False when there are not as many as the shape needs.
+  bool set_weights(const std::vector<float>& from) {
+    const torch::NoGradGuard no_grad;
+    std::size_t at = 0;
+    for (auto& p : parameters()) {
+      const auto n = static_cast<std::size_t>(p.numel());
+      if (at + n > from.size()) return false;
+      std::copy_n(from.data() + at, n, p.data_ptr<float>());
+      at += n;
+    }
+    return at == from.size();
+  }
+
+  torch::nn::Sequential layers;
+};
+TORCH_MODULE(QNetwork);
+
+/// One thread, for the same bits everywhere and for a job's sake: the daemon
+/// shares its CPUs.
+inline void use_one_thread() {
+  if (at::get_num_threads() != 1) at::set_num_threads(1);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,130 @@
+// learned: what an agent trained by `thermocline train` makes of the job.
+//
+// Scores every object in one batched forward pass and leaves the rest to
+// pack(), so that capacity and budget hold whatever the network says. Built
+// into lib/thermocline_learned.so, for it brings LibTorch along; packing and
+// all below it come from the program that loads the plugin.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "agent/agent.h"
+#include "agent/features.h"
+#include "policies/packing.h"
+#include "traces/fields.h"
+
+namespace thermocline {
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+class Learned final : public Policy {
+ public:
+  struct Options {
+    std::string agent;
+    double hysteresis = 0.1;
+    double fill = 0.98;
+    void fields(auto& f) {
+      f("agent", agent, "file that thermocline train wrote");
+      f("hysteresis", hysteresis, 0.0, 1000.0,
+        "how much better an object must score than those it puts out");
+      f("fill", fill, 0.0, 1.0, "share of each tier to fill");
+    }
+  };
+
+  static Result<std::unique_ptr<Policy>> make(Options options) {
+    if (options.agent.empty()) {
+      return invalid(
+          "option \"agent\" is missing: name the file that thermocline train "
+          "wrote");
+    }
+    auto agent = Agent::load(options.agent);
+    if (!agent) return agent.error();
+    return std::unique_ptr<Policy>(
+        std::make_unique<Learned>(std::move(options), *std::move(agent)));
+  }
+
+  Learned(Options options, Agent agent)
+      : options_(std::move(options)), agent_(std::move(agent)) {}
+
+  std::vector<Move> decide(const View& view) override {
+    seen_.update(view);
+    agent_.score(seen_.features(), score_);
+    double footprint = 0;
+    for (std::size_t i = 0; i < score_.size(); ++i) {
+      const ObjectView& object = view.objects[i];
+      if (object.bytes == 0) score_[i] = 0;
+      footprint += static_cast<double>(object.bytes);
+    }
+    objects_.assign(view.objects.begin(), view.objects.end());
+    tiers_ = view.tiers.size();
+    window_s_ = static_cast<double>(view.window_ns) / 1e9;
+    ns_per_byte_ =
+        footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
+    auto moves = pack(view, score_, {options_.hysteresis, options_.fill});
+    for (const Move& move : moves) objects_[move.object].tier = move.to;
+    return moves;
+  }
+
+  double heat(ObjectId object) const override {
+    if (object >= score_.size()) return 0;
+    return std::max(0.0, score_[object]) * ns_per_byte_ *
+           static_cast<double>(objects_[object].bytes);
+  }
+
+  std::string explain(ObjectId object) const override {
+    if (object >= score_.size()) return "the agent has not seen it yet";
+    const ObjectView& one = objects_[object];
+    if (one.bytes == 0) return "it has no memory to place";
+    const double score = score_[object];
+    std::size_t rank = 1;
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < score_.size(); ++i) {
+      if (objects_[i].bytes == 0) continue;
+      ++all;
+      if (score_[i] > score) ++rank;
+    }
+    const auto& history = seen_.history(object);
+    const double rate = window_s_ > 0 ? 1 / window_s_ : 0;
+    std::string text =
+        std::string("the agent prefers ") + (score > 0 ? "fast" : "slow") +
+        " memory: advantage " + number(score * ns_per_byte_ * 1048576 / 1e3) +
+        " us per MiB and window, rank " + std::to_string(rank) + " of " +
+        std::to_string(all) + "; it lies in tier " + std::to_string(one.tier) +
+        " of " + std::to_string(tiers_);
+    if (score > 0 && one.tier > 0) {
+      text += one.movable ? ", for those ahead of it or the budget left no room"
+                          : ", for it cannot be moved";
+    }
+    text += "; short-term " + number(history.short_loads * rate) +
+            " loads/s and " + number(history.short_stores * rate) +
+            " weighed stores/s, long-term " +
+            number(history.long_loads * rate) + " and " +
+            number(history.long_stores * rate);
+    if (history.since < 0) return text + ", no access seen";
+    return text + ", last access " + std::to_string(history.since) +
+           " windows ago";
+  }
+
+ private:
+  Options options_;
+  Agent agent_;
+  FeatureTracker seen_;
+  std::vector<double> score_;
+  std::vector<ObjectView> objects_;  // as the last decision leaves them
+  std::size_t tiers_ = 0;
+  double window_s_ = 0;
+  double ns_per_byte_ = 0;  // a score of 1, in ns per byte and window
+};
+
+const Register<Policy> kEntry{
+    "learned", entry<Policy, Learned>(
+                   "Places objects as an agent says that was trained on "
+                   "recorded runs.")};
+
+}  // namespace
+}  // namespace thermocline

@@ -1,0 +1,96 @@
+#include "agent/features.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/agent/toy_worlds.h"
+#include "tests/contract/policy_contract.h"
+
+namespace thermocline {
+namespace {
+
+std::vector<float> rows_after(const World& world, Episode episode,
+                              std::size_t steps) {
+  Environment environment(world, episode);
+  FeatureTracker seen;
+  seen.update(environment.view());
+  for (std::size_t i = 0; i < steps; ++i) {
+    environment.step({});
+    seen.update(environment.view());
+  }
+  return {seen.features().begin(), seen.features().end()};
+}
+
+float at(const std::vector<float>& rows, std::size_t object, Feature feature) {
+  return rows[object * kFeatures + feature];
+}
+
+TEST(Features, SameViewsSameBits) {
+  const World world = training_job(1);
+  Episode episode;
+  episode.keep = 0.5;
+  EXPECT_EQ(rows_after(world, episode, 20), rows_after(world, episode, 20));
+}
+
+TEST(Features, CountsMatterOnlyRelatively) {
+  World world = training_job(1);
+  const auto before = rows_after(world, {}, 20);
+  for (auto& window : world.windows) {
+    for (auto& access : window.accesses) {
+      access.loads *= 7;
+      access.stores *= 7;
+    }
+  }
+  const auto after = rows_after(world, {}, 20);
+  for (std::size_t i = 0; i < world.bytes.size(); ++i) {
+    for (const Feature f : {kShortLoads, kLongLoads, kShortStores, kLongStores,
+                            kNeighbours, kRecency, kDue}) {
+      EXPECT_NEAR(at(before, i, f), at(after, i, f), 1e-5) << i << " " << f;
+    }
+  }
+}
+
+TEST(Features, TellHotFromColdAndPeriodic) {
+  const auto rows = rows_after(training_job(1), {}, 39);
+  EXPECT_GT(at(rows, 70, kLongLoads), 3 * at(rows, 10, kLongLoads));
+  EXPECT_GT(at(rows, 110, kLongStores), at(rows, 70, kLongStores));
+  // Window 39 was the optimizer's; it comes every fourth.
+  EXPECT_FLOAT_EQ(at(rows, 130, kRecency), 1);
+  EXPECT_NEAR(at(rows, 130, kDue), 0.25, 0.1);
+  EXPECT_LT(at(rows, 10, kRecency), 0.05F);
+}
+
+TEST(Features, WhatIsNotThereIsZero) {
+  const World world = training_job(1);
+  Environment environment(world, {});
+  ASSERT_EQ(environment.view().objects[130].bytes, 0U);  // first used later
+  FeatureTracker seen;
+  seen.update(environment.view());
+  for (std::size_t f = 0; f < kFeatures; ++f) {
+    EXPECT_EQ(seen.features()[130 * kFeatures + f], 0.0F);
+  }
+}
+
+TEST(Features, FiniteWhateverComes) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SyntheticTarget target(seed);
+    FeatureTracker seen;
+    for (int window = 0; window < 10; ++window) {
+      seen.update(target.view());
+      for (const float value : seen.features()) {
+        ASSERT_TRUE(std::isfinite(value)) << "seed " << seed;
+        ASSERT_LT(std::abs(value), 20.0F) << "seed " << seed;
+      }
+      target.step({});
+    }
+  }
+}
+
+TEST(Features, HashChangesWithNothingButTheColumns) {
+  EXPECT_EQ(feature_hash(), feature_hash());
+  EXPECT_STREQ(kFeatureNames[kSparsity], "sparsity");
+}
+
+}  // namespace
+}  // namespace thermocline

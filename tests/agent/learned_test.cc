@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "agent/agent.h"
+#include "agent/dqn.h"
+#include "tests/contract/policy_contract.h"
+
+namespace thermocline {
+namespace {
+
+using Json = nlohmann::json;
+
+class Learned : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "learned." + std::to_string(getpid()) + ".pt";
+  }
+  void TearDown() override { unlink(path_.c_str()); }
+  void write_agent(std::uint64_t seed) const {
+    const TrainingOptions options;
+    const Agent agent(options.hidden, Dqn(options, seed).weights(), {});
+    ASSERT_TRUE(agent.save(path_).has_value());
+  }
+  Result<std::unique_ptr<Policy>> make(const Json& more = {}) const {
+    Json options = {{"agent", path_}};
+    if (!more.is_null()) options.update(more);
+    return Registry<Policy>::make("policy", "learned", options);
+  }
+
+  std::string path_;
+};
+
+// Whatever the network says: these were never trained at all.
+TEST_F(Learned, KeepsTheContractOfPolicies) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    if (seed % 20 == 0) write_agent(seed);
+    EXPECT_EQ(contract_violation([this] { return *std::move(make()); }, seed),
+              "")
+        << "seed " << seed;
+  }
+}
+
+TEST_F(Learned, RefusesWhatItCannotUse) {
+  const auto none = Registry<Policy>::make("policy", "learned", Json::object());
+  ASSERT_FALSE(none.has_value());
+  EXPECT_NE(none.error().message.find("\"agent\" is missing"),
+            std::string::npos);
+  const auto missing = make();
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_NE(missing.error().message.find(path_), std::string::npos);
+  write_agent(1);
+  EXPECT_FALSE(make({{"no_such_option", 1}}).has_value());
+  EXPECT_FALSE(make({{"hysteresis", -1}}).has_value());
+  EXPECT_TRUE(make({{"hysteresis", 0}}).has_value());
+}
+
+TEST_F(Learned, GivesReasons) {
+  write_agent(1);
+  auto policy = *std::move(make());
+  EXPECT_NE(policy->explain(3), "");
+  SyntheticTarget target(11);
+  while (target.view().objects.empty()) target.step({});
+  for (int i = 0; i < 3; ++i) target.step(policy->decide(target.view()));
+  int explained = 0;
+  for (std::size_t i = 0; i < target.view().objects.size(); ++i) {
+    const auto text = policy->explain(static_cast<ObjectId>(i));
+    EXPECT_NE(text, "");
+    if (text == "it has no memory to place" ||
+        text == "the agent has not seen it yet") {
+      continue;
+    }
+    ++explained;
+    EXPECT_NE(text.find("advantage"), std::string::npos) << text;
+    EXPECT_NE(text.find("rank"), std::string::npos) << text;
+    EXPECT_NE(text.find("loads/s"), std::string::npos) << text;
+  }
+  EXPECT_GT(explained, 0);
+}
+
+}  // namespace
+}  // namespace thermocline

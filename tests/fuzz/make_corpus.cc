@@ -1,0 +1,108 @@
+// make_corpus DIRECTORY: writes the seeds of the trace and block targets and
+// the example of the format, all the same each time:
+//   DIRECTORY/tests/fuzz/corpus/{trace,block}/seed_*
+//   DIRECTORY/traces/samples/small.trace, only where it is missing
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+
+#include "tests/traces/small_trace.h"
+#include "traces/block.h"
+#include "traces/trace_file.h"
+
+namespace thermocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+ByteVector load(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return ByteVector(std::istreambuf_iterator<char>(in), {});
+}
+
+void save(const fs::path& path, ByteSpan bytes) {
+  std::ofstream out(path, std::ios::binary);
+  for (const auto byte : bytes) out.put(static_cast<char>(byte));
+  CHECK(out.good());
+}
+
+ByteVector bytes_of(const Trace& trace) {
+  const auto path = fs::temp_directory_path() / "make_corpus.trace";
+  CHECK(write_trace(path, trace, true).has_value());
+  auto bytes = load(path);
+  fs::remove(path);
+  return bytes;
+}
+
+// show(kind, payload) for every block of a whole file.
+void each_block(ByteSpan file,
+                const std::function<void(std::uint8_t, ByteSpan)>& show) {
+  Unpacker unpacker;
+  file = file.subspan(kFileHeaderBytes);
+  while (!file.empty()) {
+    const auto header = read_block_header(file.first(kBlockHeaderBytes));
+    CHECK(header.has_value());
+    const auto stored = file.subspan(kBlockHeaderBytes, header->stored_bytes);
+    const auto payload = unpacker.unpack(*header, stored);
+    CHECK(payload.has_value());
+    show(header->kind, *payload);
+    file = file.subspan(kBlockHeaderBytes + stored.size());
+  }
+}
+
+void make_trace_seeds(const fs::path& to, const Trace& small) {
+  const auto whole = bytes_of(small);
+  save(to / "seed_whole", whole);
+  save(to / "seed_cut", ByteSpan(whole).first(whole.size() * 2 / 3));
+  auto flipped = whole;
+  flipped[whole.size() / 2] ^= 0x10;
+  save(to / "seed_flipped", flipped);
+  Trace empty;
+  empty.end.known = true;
+  save(to / "seed_empty", bytes_of(empty));
+  save(to / "seed_header", file_header());
+  auto longer = bytes_of(empty);
+  longer.push_back('x');
+  save(to / "seed_longer", longer);
+}
+
+void make_block_seeds(const fs::path& to, const Trace& small) {
+  ByteVector all;
+  each_block(bytes_of(small), [&](std::uint8_t kind, ByteSpan payload) {
+    ByteVector one{kind, static_cast<std::uint8_t>(payload.size()),
+                   static_cast<std::uint8_t>(payload.size() >> 8)};
+    put_bytes(one, payload);
+    save(to / ("seed_" + block_kind_name(kind)), one);
+    put_bytes(all, one);
+  });
+  save(to / "seed_all", all);
+  save(to / "seed_unknown", ByteVector{99, 2, 0, 1, 2});
+}
+
+void make_all(const fs::path& root) {
+  Trace small = small_trace();
+  const auto sample = root / "traces/samples/small.trace";
+  fs::create_directories(sample.parent_path());
+  if (!fs::exists(sample)) save(sample, bytes_of(small));
+  small.samples.resize(20);
+  for (const char* name : {"trace", "block"}) {
+    fs::create_directories(root / "tests/fuzz/corpus" / name);
+  }
+  make_trace_seeds(root / "tests/fuzz/corpus/trace", small);
+  make_block_seeds(root / "tests/fuzz/corpus/block", small);
+}
+
+}  // namespace
+}  // namespace thermocline
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_corpus DIRECTORY\n");
+    return 2;
+  }
+  thermocline::make_all(argv[1]);
+  return 0;
+}

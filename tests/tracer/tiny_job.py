@@ -1,0 +1,73 @@
+# Tiny jobs for the observer's tests:
+#   train           five steps with Adam; each loss as its exact bits
+#   family PROGRAM  threads, a forked child that must not be heard, and PROGRAM
+#   overhead        prints the nanoseconds of one small operator
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import torch
+
+torch.manual_seed(7)
+torch.set_num_threads(1)
+
+
+def train(steps):
+    model = torch.nn.Sequential(
+        torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    x = torch.randn(16, 32)
+    y = torch.randint(0, 8, (16,))
+    for _ in range(steps):
+        optimizer.zero_grad()
+        with torch.profiler.record_function("first_layer"):
+            hidden = model[1](model[0](x))
+        loss = torch.nn.functional.cross_entropy(model[2](hidden), y)
+        loss.backward()
+        optimizer.step()
+        print("loss", loss.item().hex(), flush=True)
+
+
+def multiply():
+    a = torch.randn(64, 64)
+    for _ in range(200):
+        a = (a @ a).tanh()
+
+
+def family(program):
+    threads = [threading.Thread(target=multiply) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    child = os.fork()
+    if child == 0:
+        for _ in range(50):
+            torch.ones(1000).xlogy_(2)
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    subprocess.check_call([program])
+    torch.ones(10).mul_(2)
+
+
+def overhead():
+    a = torch.ones(4)
+    b = torch.ones(4)
+    best = 1e9
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(5000):
+            a.add_(b)
+        best = min(best, time.perf_counter() - start)
+    print("add_ of 4 floats: %.0f ns" % (best / 5000 * 1e9))
+
+
+what = sys.argv[1]
+if what == "train":
+    train(5)
+elif what == "family":
+    family(sys.argv[2])
+elif what == "overhead":
+    overhead()

@@ -1,0 +1,244 @@
+#include "tracer/observer_link.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace thermocline {
+namespace {
+
+// Room that the Loss in front of the next message needs.
+constexpr std::size_t kLossBytes = 64;
+
+bool nobody_listens(int error) {
+  return error == ENOENT || error == ECONNREFUSED || error == ENOTDIR;
+}
+
+Result<int> connect_to(const std::string& path,
+                       const ObserverLink::Options& options) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return invalid(path + ": a socket's path has at most 107 bytes");
+  }
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int made =
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (made < 0) return io(path + ": " + std::strerror(errno));
+  // A Unix socket with a full backlog answers EAGAIN: ask again for a while.
+  const Nanos until = ObserverLink::now() + options.patience;
+  while (connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) !=
+         0) {
+    const int error = errno;
+    if (error == EINTR) continue;
+    if (error == EAGAIN && ObserverLink::now() < until) {
+      ::poll(nullptr, 0, 5);
+      continue;
+    }
+    close(made);
+    if (nobody_listens(error)) return not_found("nobody listens on " + path);
+    return io(path + ": " + std::strerror(error));
+  }
+  setsockopt(made, SOL_SOCKET, SO_SNDBUF, &options.socket_bytes,
+             sizeof options.socket_bytes);
+  return made;
+}
+
+}  // namespace
+
+Nanos ObserverLink::now() {
+  timespec at{};
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return at.tv_sec * Nanos{1'000'000'000} + at.tv_nsec;
+}
+
+Result<std::unique_ptr<ObserverLink>> ObserverLink::open(
+    const std::string& path, std::string_view framework, Options options) {
+  auto made = connect_to(path, options);
+  if (!made) return made.error();
+  std::unique_ptr<ObserverLink> link(new ObserverLink(*made, options));
+  const std::lock_guard lock(link->mutex_);
+  link->put([&](auto out) { return encode_hello(out, framework); });
+  link->flush(true);
+  return link;
+}
+
+ObserverLink::ObserverLink(int descriptor, Options options)
+    : options_(options),
+      pid_(getpid()),
+      descriptor_(descriptor),
+      patience_(options.patience),
+      buffer_(options.buffer_bytes + 2 * kWireMessageBytes) {}
+
+ObserverLink::~ObserverLink() { finish(); }
+
+ObjectId ObserverLink::born(const void* memory, Bytes bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!on()) return 0;
+  Tensor tensor;
+  tensor.serial = ++serials_;
+  tensor.address = reinterpret_cast<Address>(memory);
+  tensor.bytes = bytes;
+  tensor.born = now();
+  alive_[memory] = tensor.serial;
+  put([&](auto out) { return encode_born(out, tensor); });
+  return tensor.serial;
+}
+
+void ObserverLink::died(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  if (!on()) return;
+  const auto at = alive_.find(memory);
+  if (at == alive_.end()) return;
+  const TensorDied died{at->second, now()};
+  alive_.erase(at);
+  put([&](auto out) { return encode_died(out, died); });
+}
+
+ObjectId ObserverLink::serial_of(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  if (!on()) return 0;
+  const auto at = alive_.find(memory);
+  return at == alive_.end() ? 0 : at->second;
+}
+
+ObserverLink::Name* ObserverLink::intern(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  auto& name = names_[std::string(text)];
+  if (!name) name = std::make_unique<Name>(Name{std::string(text), 0});
+  return name.get();
+}
+
+void ObserverLink::tell(const Seen& op) {
+  const std::lock_guard lock(mutex_);
+  if (!on()) return;
+  if (!tell_name(op.name) || !tell_name(op.layer)) {
+    ++dropped_;
+    return;
+  }
+  const WireOperator wire{op.name == nullptr ? 0 : op.name->number,
+                          op.layer == nullptr ? 0 : op.layer->number,
+                          op.start,
+                          op.end,
+                          op.thread,
+                          op.phase,
+                          op.reads,
+                          op.writes};
+  put([&](auto out) { return encode_operator(out, wire); });
+}
+
+void ObserverLink::mark(Nanos time, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (on()) put([&](auto out) { return encode_mark(out, time, name); });
+}
+
+void ObserverLink::finish() {
+  const std::lock_guard lock(mutex_);
+  if (!on()) return;
+  const auto foreign = foreign_.load(std::memory_order_relaxed);
+  if (foreign != 0) {
+    put([&](auto out) {
+      return encode_loss(out, now(), "observer.foreign", foreign);
+    });
+  }
+  flush(true);
+  if (on()) {
+    put([&](auto out) { return encode_goodbye(out); });
+    flush(true);
+  }
+  if (on_.exchange(false)) close(descriptor_);
+}
+
+void ObserverLink::abandon() {
+  if (on_.exchange(false)) close(descriptor_);
+}
+
+// Appends one message, or counts it as dropped.
+template <typename Encode>
+bool ObserverLink::put(Encode encode) {
+  settle_losses();
+  std::size_t bytes = 0;
+  if (dropped_ == 0) {
+    bytes = encode(std::span(buffer_).subspan(used_));
+    if (bytes == 0) {
+      flush(true);
+      bytes = encode(std::span(buffer_).subspan(used_));
+    }
+  }
+  if (bytes == 0) {
+    ++dropped_;
+    return false;
+  }
+  used_ += bytes;
+  if (used_ >= options_.buffer_bytes ||
+      now() - flushed_ >= options_.flush_every)
+    flush(false);
+  return true;
+}
+
+bool ObserverLink::tell_name(Name* name) {
+  if (name == nullptr || name->number != 0) return true;
+  const auto number = names_told_ + 1;
+  const bool told =
+      put([&](auto out) { return encode_name(out, number, name->text); });
+  if (!told) {
+    --dropped_;  // the operator is what was lost, and its caller counts it
+    return false;
+  }
+  name->number = names_told_ = number;
+  return true;
+}
+
+// While anything was dropped, first of all the Loss must fit; and with it
+// half the buffer must be free, so that losses come in a few long runs.
+void ObserverLink::settle_losses() {
+  if (dropped_ == 0) return;
+  flush(false);
+  if (!on() || used_ + kLossBytes > buffer_.size() / 2) return;
+  const auto bytes = encode_loss(std::span(buffer_).subspan(used_), now(),
+                                 "observer", dropped_);
+  if (bytes == 0) return;
+  used_ += bytes;
+  dropped_ = 0;
+}
+
+// Sends what the socket takes; with `wait`, all, while patience lasts. What
+// stays is kept: a message is never cut in two.
+void ObserverLink::flush(bool wait) {
+  flushed_ = now();
+  if (getpid() != pid_) return abandon();  // forked without pthread_atfork
+  std::size_t sent = 0;
+  while (sent < used_ && on()) {
+    const auto some = send(descriptor_, buffer_.data() + sent, used_ - sent,
+                           MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (some > 0) {
+      sent += static_cast<std::size_t>(some);
+    } else if (some < 0 && errno == EINTR) {
+      continue;
+    } else if (some < 0 && errno == EAGAIN) {
+      if (!wait || !wait_for_room()) break;
+    } else {
+      abandon();
+    }
+  }
+  std::memmove(buffer_.data(), buffer_.data() + sent, used_ - sent);
+  used_ -= sent;
+}
+
+bool ObserverLink::wait_for_room() {
+  if (patience_ <= 0) return false;
+  const Nanos from = now();
+  pollfd room{descriptor_, POLLOUT, 0};
+  const auto wait = (patience_ + 999'999) / 1'000'000;
+  const int ready = ::poll(&room, 1, static_cast<int>(wait));
+  patience_ -= std::max<Nanos>(now() - from, 1);
+  return ready > 0 || (ready < 0 && errno == EINTR);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,20 @@
+// What the parts of the tensor observer that know LibTorch share.
+//
+// observer_torch.cc gives out the link and watches the allocator;
+// observer_torch_operators.cc watches operators. Both are compiled with NDEBUG
+// as Debian's LibTorch is, or at::RecordFunction has another layout and every
+// callback throws. They live in lib/thermocline_observer_torch.so alone.
+#pragma once
+
+#include "tracer/observer_link.h"
+
+namespace thermocline {
+
+/// The process's link, or nullptr when there is nobody (any more) to tell.
+ObserverLink* observer_link();
+
+/// Registers the callbacks for operators and scopes, for good. Call once,
+/// before the job's first operator.
+void watch_operators();
+
+}  // namespace thermocline

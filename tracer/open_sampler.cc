@@ -1,0 +1,41 @@
+#include <poll.h>
+
+#include "tracer/perf_events.h"
+#include "tracer/perf_ring.h"
+#include "tracer/sampler.h"
+#include "tracer/stream_sampler.h"
+
+namespace thermocline {
+namespace {
+
+class NoSampler final : public Sampler {
+ public:
+  Result<SampleBatch> read(std::chrono::milliseconds timeout) override {
+    ::poll(nullptr, 0, static_cast<int>(timeout.count()));
+    return SampleBatch();
+  }
+  int descriptor() const override { return -1; }
+  std::string clock() const override { return "monotonic"; }
+  bool unattributed() const override { return false; }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
+                                              int pid) {
+  const auto colon = source.find(':');
+  const auto kind = source.substr(0, colon);
+  const auto rest = colon == source.npos ? "" : source.substr(colon + 1);
+  if (source == "none") return std::unique_ptr<Sampler>(new NoSampler);
+  if (kind == "stream" && !rest.empty()) return open_stream(rest);
+  if (kind == "perf") {
+    auto events = perf_events(rest, PerfPlace());
+    if (!events) return events.error();
+    if (pid <= 0) return invalid("source perf needs a process to sample");
+    return open_perf(*events, pid);
+  }
+  return invalid("unknown source \"" + source +
+                 "\"; give stream:PATH, perf, perf:EVENT,... or none");
+}
+
+}  // namespace thermocline
