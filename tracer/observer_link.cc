@@ -15,6 +15,8 @@ namespace {
 
 // Room that the Loss in front of the next message needs.
 constexpr std::size_t kLossBytes = 64;
+// A listener that takes nothing is not asked at every event.
+constexpr Nanos kRetryAfter = 1'000'000;
 
 bool nobody_listens(int error) {
   return error == ENOENT || error == ECONNREFUSED || error == ENOTDIR;
@@ -148,10 +150,9 @@ void ObserverLink::finish() {
     });
   }
   flush(true);
-  if (on()) {
-    put([&](auto out) { return encode_goodbye(out); });
-    flush(true);
-  }
+  flushed_ = 0;  // losses are settled now, if at all
+  put([&](auto out) { return encode_goodbye(out); });
+  flush(true);
   if (on_.exchange(false)) close(descriptor_);
 }
 
@@ -198,7 +199,7 @@ bool ObserverLink::tell_name(Name* name) {
 // While anything was dropped, first of all the Loss must fit; and with it
 // half the buffer must be free, so that losses come in a few long runs.
 void ObserverLink::settle_losses() {
-  if (dropped_ == 0) return;
+  if (dropped_ == 0 || now() - flushed_ < kRetryAfter) return;
   flush(false);
   if (!on() || used_ + kLossBytes > buffer_.size() / 2) return;
   const auto bytes = encode_loss(std::span(buffer_).subspan(used_), now(),
@@ -227,6 +228,7 @@ void ObserverLink::flush(bool wait) {
       abandon();
     }
   }
+  if (sent == 0) return;
   std::memmove(buffer_.data(), buffer_.data() + sent, used_ - sent);
   used_ -= sent;
 }

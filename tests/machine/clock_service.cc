@@ -111,7 +111,8 @@ std::string ClockService::answer(const std::string& request) {
                : R"({"ok":false,"error":"no vCPU went idle; try again"})";
   }
   return R"({"ok":false,"error":"the requests are: now, )"
-         R"(start [LOAD_PERIOD [STORE_PERIOD]], stop, dilation 0..1000, model on|off"})";
+         R"(start [LOAD_PERIOD [STORE_PERIOD]], stop, )"
+         R"(dilation 0..1000, model on|off"})";
 }
 
 std::string ClockService::now() const {

@@ -95,19 +95,24 @@ Core::Fill Core::fill(const Access& access, unsigned tier,
   if (victim.dirty) {
     MemoryTier& home = tiers_[victim.tier];
     catch_up(home.link, access.instruction);
-    home.link.pass(time_at(access.instruction), home.kind.write_occupancy);
+    const Picos leaves =
+        home.link.pass(time_at(access.instruction), home.kind.write_occupancy);
+    // Lines on their way out are few: with all places taken, none comes in.
+    const Picos queue = kind_.writebacks * home.kind.write_occupancy;
+    if (leaves > queue) not_before = std::max(not_before, leaves - queue);
     ++counters_.tiers[victim.tier].lines_written;
   }
 
   const Picos now = time_at(access.instruction);
   Fill result;
   result.done = stream != nullptr ? prefetcher_.arrival(*stream, line) : 0;
-  result.covered = result.done != 0 && result.done <= now;
   if (result.done == 0) {
-    const Picos start =
-        memory.link.pass(now, memory.kind.read_occupancy);
+    const Picos start = memory.link.pass(now, memory.kind.read_occupancy);
     result.done = std::max(start, not_before) + memory.kind.latency;
     ++counters.lines_read;
+  } else {
+    result.done = std::max(result.done, not_before);
+    result.covered = result.done <= now;
   }
   if (stream != nullptr) {
     counters.lines_read +=

@@ -221,6 +221,17 @@ TEST_F(CostModel, DirtyLinesAreWrittenBackOnceAndCleanOnesNot) {
   EXPECT_EQ(tier_counters(0).lines_written, 0u);
 }
 
+TEST_F(CostModel, WritebacksHoldBackWhatTakesTheirPlace) {
+  const unsigned lines = LineCache::kSets * LineCache::kWays;
+  for (unsigned i = 0; i < lines; ++i) store(kFar + i * kLine, 1);
+  cores_[0]->rest();
+  const Picos begin = cores_[0]->now();
+  for (unsigned i = 0; i < lines; ++i) load(64 * kFar + i * kLine, 0);
+  const Picos writing = lines * tiers_[1].kind.write_occupancy;
+  EXPECT_GT(cores_[0]->now() - begin, writing * 95 / 100);
+  EXPECT_LT(cores_[0]->now() - begin, writing * 110 / 100);
+}
+
 TEST(LineCacheTest, ReplacesTheLeastRecentlyUsed) {
   auto cache = std::make_unique<LineCache>();
   const auto line = [](unsigned i) {  // all in one set

@@ -12,6 +12,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kLineBytes = 64;
+constexpr double kMaxEntries = 63;  // the core's tables hold 64
+constexpr double kMaxWindow = 1e6;
 constexpr std::uint64_t kLevelCxl = 0x09;  // newer than the headers of 6.1
 
 // Numbers are {"value": ..., "source": "..."}; one without a source is refused.
@@ -71,12 +73,15 @@ CoreKind core(const Json& entry) {
   kind.per_cycle = picos(cycle_ns);
   kind.per_instruction =
       picos(cycle_ns * number(entry, "cycles_per_instruction"));
-  const auto count = [&](const char* key) {
-    return static_cast<unsigned>(number(entry, key));
+  const auto count = [&](const char* key, double limit = kMaxEntries) {
+    const double value = number(entry, key);
+    if (value > limit) throw std::runtime_error(std::string(key) + " is huge");
+    return static_cast<unsigned>(value);
   };
   kind.loads_in_flight = count("loads_in_flight");
-  kind.window_instructions = count("window_instructions");
+  kind.window_instructions = count("window_instructions", kMaxWindow);
   kind.store_buffer = count("store_buffer");
+  kind.writebacks = count("writebacks");
   kind.streams = count("streams");
   kind.prefetch_lines = count("prefetch_lines");
   return kind;

@@ -30,6 +30,7 @@ struct CoreKind {
   unsigned loads_in_flight = 10;
   unsigned window_instructions = 256;
   unsigned store_buffer = 56;
+  unsigned writebacks = 32;  ///< dirty lines on their way out
   unsigned streams = 16;
   unsigned prefetch_lines = 20;
 };

@@ -23,6 +23,8 @@ constexpr std::size_t kLeader = 2;  // instructions; its group follows
 constexpr std::uint64_t kLoadLatency = 0x1cd;  // MEM_TRANS_RETIRED
 constexpr std::uint64_t kLoadLatencyThreshold = 30;
 constexpr std::uint64_t kAllStores = 0x82d0;  // MEM_INST_RETIRED
+// "th": the stream runs on the virtual clock (tracer/perf_records.h).
+constexpr std::int32_t kVirtualClock = 0x7468;
 constexpr std::uint64_t kReadMisses = 0x1d3;  // MEM_LOAD_L3_MISS_RETIRED
 constexpr std::uint64_t kWriteMisses = 0x10b0;  // OFFCORE_REQUESTS
 constexpr std::uint32_t kUnknown = 0xffff'ffff;
@@ -94,6 +96,9 @@ void PerfStream::append_event(std::string& out, std::size_t event,
   attr.exclude_kernel = event < kLeader;
   attr.exclude_hv = 1;
   attr.sample_id_all = 1;
+  // No clock that perf_event_open would take: times are the machine's own.
+  attr.use_clockid = 1;
+  attr.clockid = kVirtualClock;
   attr.precise_ip = event < kLeader ? 2 : 0;
   if (event == kLoads) attr.config1 = kLoadLatencyThreshold;
   if (event >= kLeader) {

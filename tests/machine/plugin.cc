@@ -185,7 +185,7 @@ bool add_tier(std::string_view text, const Kinds& kinds,
     std::from_chars(text.data() + colon + 1, text.data() + text.size(),
                     mebibytes);
   }
-  if (mebibytes == 0) return refuse("tier=" + std::string(text) + " has no size");
+  if (mebibytes == 0) return refuse("no size in tier=" + std::string(text));
   const MemoryKind* kind = kinds.find(name);
   if (kind == nullptr) return refuse("no kind of memory is called " + name);
   const std::uint64_t begin =
