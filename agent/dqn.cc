@@ -68,6 +68,7 @@ struct Dqn::Impl {
   double uniform() { return static_cast<double>(rng() >> 11) * 0x1p-53; }
   Batch draw_batch();
   torch::Tensor targets(const Batch& batch, const torch::Tensor& slowness);
+  torch::Tensor widen(const torch::Tensor& x, const torch::Tensor& y);
   torch::Tensor price(const Batch& batch, const torch::Tensor& after);
   void follow();
 
@@ -167,6 +168,16 @@ torch::Tensor Dqn::Impl::targets(const Batch& batch,
                       1);
 }
 
+// Advantage learning (Bellemare and others, AAAI 2016, section 3.1). One
+// decision later a move costs little more than now, so the gap between the
+// actions is tiny beside their values, and errors of the network would hide
+// it; this divides it by 1 - action_gap and changes no optimal choice.
+torch::Tensor Dqn::Impl::widen(const torch::Tensor& x, const torch::Tensor& y) {
+  const torch::NoGradGuard no_grad;
+  const auto here = target->forward(x);
+  return y - options.action_gap * (here.amax(1, /*keepdim=*/true) - here);
+}
+
 void Dqn::Impl::follow() {
   const torch::NoGradGuard no_grad;
   auto to = target->parameters();
@@ -182,9 +193,9 @@ double Dqn::learn(double progress) {
   const Batch batch = me.draw_batch();
   const auto rows = static_cast<std::int64_t>(batch.gap.size());
   const auto slowness = tensor_of(batch.slowness, {rows});
-  const auto y = me.targets(batch, slowness);
   auto x = tensor_of(batch.before, {rows, static_cast<long>(kFeatures)});
   x.select(1, kSlowness).copy_(slowness);
+  const auto y = me.widen(x, me.targets(batch, slowness));
 
   // Decisions hang on the difference of the two actions, most of whose noise
   // is common; so the difference has a loss of its own. Errors count relative

@@ -15,6 +15,7 @@ struct TrainingOptions {
   std::int64_t windows = 100;
   std::int64_t region_kib = 256;
   double gamma = 0.9;
+  double action_gap = 0.7;
   double learning_rate = 3e-3;
   double target_rate = 0.02;
   double epsilon = 0.3;
@@ -39,6 +40,8 @@ struct TrainingOptions {
     f("region_kib", region_kib, Int{4}, Int{1048576},
       "KiB of a region, a power of two; best what the daemon uses");
     f("gamma", gamma, 0.0, 0.999, "discount per decision");
+    f("action_gap", action_gap, 0.0, 0.95,
+      "share by which worse actions are made to look worse still");
     f("learning_rate", learning_rate, 1e-6, 1.0,
       "of Adam; falls to a tenth over the training");
     f("target_rate", target_rate, 1e-4, 1.0,

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "daemon/commands.h"
@@ -21,6 +22,9 @@ void add_train(CLI::App& root, Outcome& outcome) {
     std::vector<char*> arguments{const_cast<char*>(program.c_str())};
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
+    // One thread computes; OpenBLAS reads this when it is loaded, and its idle
+    // threads would spin.
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
     execv(program.c_str(), arguments.data());
     outcome.fail(not_found("cannot run " + program + ": " +
                            std::strerror(errno) +

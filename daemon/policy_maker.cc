@@ -1,6 +1,7 @@
 #include "daemon/policy_maker.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@ std::string load_plugin() {
   const std::string path = beside_program("lib/thermocline_learned.so");
   if (::access(path.c_str(), R_OK) != 0) return path + " is not there";
   // Never unloaded: its policies' code must outlive them.
+  // OpenBLAS reads this when it is loaded; its idle threads would spin.
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   if (::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return ::dlerror();
   }

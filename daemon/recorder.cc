@@ -323,6 +323,11 @@ Result<RecordReport> record(
   auto sampler = open_sampler(options.source, job->pid());
   if (!sampler) return sampler.error();
 
+  // A stream says in its header which clock it runs on.
+  if (auto header = (*sampler)->read(milliseconds(500)); !header) {
+    return header.error();
+  }
+
   Trace::Info info;
   info.command = options.command;
   info.clock = (*sampler)->clock();

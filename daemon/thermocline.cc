@@ -22,6 +22,13 @@ int run(int argc, char** argv) {
                          add_info, add_export, add_list}) {
     add(app, outcome);
   }
+  if (argc > 1 && argv[1][0] != '-' &&
+      app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    std::fprintf(stderr,
+                 "thermocline: no command \"%s\"; see thermocline --help\n",
+                 argv[1]);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version

@@ -142,8 +142,10 @@ std::string listing() {
   return out;
 }
 
+// At half capacity; --json has the others.
 void print_table(const std::vector<Comparison>& all) {
   for (const Comparison& one : all) {
+    if (one.capacity != 0.5) continue;
     std::printf("\n%s: fast memory holds %.0f %% of the footprint%s\n",
                 one.job.c_str(), one.capacity * 100,
                 one.held_out ? ", windows not trained on" : ", whole job");

@@ -16,6 +16,7 @@ TrainingOptions options(double gamma) {
   TrainingOptions out;
   out.gamma = gamma;
   out.target_rate = 0.05;
+  out.action_gap = 0;
   out.batch_frames = 4;
   out.replay_frames = 64;
   return out;

@@ -19,7 +19,7 @@
 namespace thermocline {
 namespace {
 
-struct Run {
+struct Ended {
   int status = -1;
   std::string out;
   std::string err;
@@ -63,7 +63,7 @@ class TrainCommand : public testing::Test {
     return out;
   }
   // Runs in the folder, so that file names need no path.
-  Run run(const std::string& arguments) const {
+  Ended run(const std::string& arguments) const {
     const std::string command = "cd " + folder_ + " && " THERMOCLINE_TRAIN +
                                 std::string(" ") + arguments +
                                 " >out.txt 2>err.txt";
@@ -73,7 +73,7 @@ class TrainCommand : public testing::Test {
   }
   // Fails with one line that holds `part`.
   void refuses(const std::string& arguments, const std::string& part) const {
-    const Run done = run(arguments);
+    const Ended done = run(arguments);
     EXPECT_NE(done.status, 0) << arguments;
     EXPECT_NE(done.err.find(part), std::string::npos) << done.err;
     EXPECT_EQ(done.err.find('\n'), done.err.size() - 1) << done.err;
@@ -87,7 +87,8 @@ class TrainCommand : public testing::Test {
 };
 
 TEST_F(TrainCommand, TrainsAndReports) {
-  const Run done = run("-o agent.pt --json " + tiny_ + "slow.trace fast.trace");
+  const Ended done =
+      run("-o agent.pt --json " + tiny_ + "slow.trace fast.trace");
   ASSERT_EQ(done.status, 0) << done.err;
   const auto json = nlohmann::json::parse(done.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << done.out;
@@ -102,7 +103,7 @@ TEST_F(TrainCommand, TrainsAndReports) {
 }
 
 TEST_F(TrainCommand, SaysWhatIsModelled) {
-  const Run done = run("-o agent.pt " + tiny_ + "slow.trace");
+  const Ended done = run("-o agent.pt " + tiny_ + "slow.trace");
   ASSERT_EQ(done.status, 0) << done.err;
   EXPECT_NE(done.err.find("modelled"), std::string::npos) << done.err;
   EXPECT_NE(done.out.find("first_touch"), std::string::npos) << done.out;
@@ -113,6 +114,7 @@ TEST_F(TrainCommand, StopsAtOnceAndGoesOn) {
   const pid_t child = fork();
   if (child == 0) {
     if (chdir(folder_.c_str()) != 0 ||
+        std::freopen("out.txt", "w", stdout) == nullptr ||
         std::freopen("err.txt", "w", stderr) == nullptr) {
       _exit(126);
     }
@@ -135,11 +137,11 @@ TEST_F(TrainCommand, StopsAtOnceAndGoesOn) {
   EXPECT_NE(err.find("--resume"), std::string::npos) << err;
   EXPECT_TRUE(Agent::load(file("agent.pt")).has_value());
   ASSERT_TRUE(std::filesystem::exists(file("agent.pt.checkpoint")));
-  const Run more =
+  const Ended more =
       run("-o agent.pt --resume --json --time-limit 0.2 slow.trace fast.trace");
   EXPECT_EQ(more.status, 0) << more.err;
   EXPECT_NE(more.err.find("--resume"), std::string::npos) << more.err;
-  const Run other = run("-o agent.pt --resume --quiet slow.trace");
+  const Ended other = run("-o agent.pt --resume --quiet slow.trace");
   EXPECT_EQ(other.status, 1);
   EXPECT_NE(other.err.find("other traces"), std::string::npos) << other.err;
 }

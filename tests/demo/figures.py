@@ -1,4 +1,5 @@
 """The demo's figures: the machine's description, the footprint, the table."""
+import csv
 import json
 import pathlib
 import sys
@@ -29,6 +30,14 @@ def files():
                          for field in line.rstrip("\n").split(",")
                          if field.startswith("/") and pathlib.Path(field).is_file())
     print("\n".join(seen))
+
+
+def tensor():
+    """The serial of the largest tensor, of those the longest-lived (CSV on stdin)."""
+    def size_and_life(row):
+        died = int(row["died_ns"] or -1)
+        return int(row["bytes"]), (died if died >= 0 else 1 << 62) - int(row["born_ns"])
+    print(max(csv.DictReader(sys.stdin), key=size_and_life)["serial"])
 
 
 def half(report):
@@ -88,4 +97,4 @@ def table(results):
 
 
 if __name__ == "__main__":
-    {"machine": machine, "files": files, "half": half, "table": table}[sys.argv[1]](*sys.argv[2:])
+    {"machine": machine, "files": files, "tensor": tensor, "half": half, "table": table}[sys.argv[1]](*sys.argv[2:])

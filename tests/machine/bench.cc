@@ -156,9 +156,8 @@ void run(const VirtualClock& clock, int node, std::size_t bytes,
   measure(clock, node, "write", data.lines(), [&] {
     for (std::size_t i = 0; i < data.count(); ++i) words[i] = i;
   });
-  measure(clock, node, "copy", data.lines(), [&] {
-    std::copy(words, words + data.count(), target.words);
-  });
+  measure(clock, node, "copy", data.lines(),
+          [&] { std::copy(words, words + data.count(), target.words); });
 }
 
 }  // namespace

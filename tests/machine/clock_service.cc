@@ -21,8 +21,8 @@ constexpr auto kDrainPatience = 500ms;  // for a reader, when a stream ends
 
 std::uint64_t nanoseconds(Picos time) { return time / 1000; }
 
-Json describe(const Counters& counters, const Core& core,
-              const CoreKind& kind, std::size_t tiers) {
+Json describe(const Counters& counters, const Core& core, const CoreKind& kind,
+              std::size_t tiers) {
   Json tier_list = Json::array();
   for (std::size_t i = 0; i < tiers; ++i) {
     const TierCounters& tier = counters.tiers[i];
@@ -64,8 +64,7 @@ void ClockService::run() {
     pollfd wanted[] = {
         {clock_.descriptor(),
          static_cast<short>(POLLIN | (answers_.empty() ? 0 : POLLOUT)), 0},
-        {samples_.descriptor(),
-         static_cast<short>(sending ? POLLOUT : 0), 0}};
+        {samples_.descriptor(), static_cast<short>(sending ? POLLOUT : 0), 0}};
     ::poll(wanted, 2, kPollMilliseconds);
     serve_requests();
     emulation_.queue.drain(samples_);
@@ -104,8 +103,8 @@ std::string ClockService::answer(const std::string& request) {
     emulation_.dilation = dilation;
     return R"({"ok":true})";
   }
-  if (std::string state; verb == "model" && words >> state &&
-                         (state == "on" || state == "off")) {
+  if (std::string state;
+      verb == "model" && words >> state && (state == "on" || state == "off")) {
     return switch_model(state == "on")
                ? R"({"ok":true})"
                : R"({"ok":false,"error":"no vCPU went idle; try again"})";
@@ -140,8 +139,7 @@ std::string ClockService::now() const {
 void ClockService::start(unsigned load_period, unsigned store_period) {
   reopen_ = {};
   samples_.open();
-  emulation_.queue.begin(
-      emulation_.stream.header(load_period, store_period));
+  emulation_.queue.begin(emulation_.stream.header(load_period, store_period));
   emulation_.periods.loads = load_period;
   emulation_.periods.stores = store_period;
   emulation_.periods.round = ++rounds_;

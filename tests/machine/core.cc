@@ -175,9 +175,8 @@ void Core::report(const Access& access, unsigned tier, Picos issued,
   if (is_kernel(access.ip) || is_kernel(access.address)) return;
   const unsigned round = periods_.round.load(std::memory_order_relaxed);
   if (round == 0) return;
-  const unsigned period =
-      (access.store ? periods_.stores : periods_.loads)
-          .load(std::memory_order_relaxed);
+  const unsigned period = (access.store ? periods_.stores : periods_.loads)
+                              .load(std::memory_order_relaxed);
   if (round != round_) {
     round_ = round;
     loads_left_ = periods_.loads.load(std::memory_order_relaxed);
@@ -186,8 +185,8 @@ void Core::report(const Access& access, unsigned tier, Picos issued,
   unsigned& left = access.store ? stores_left_ : loads_left_;
   if (period == 0 || --left != 0) return;
   left = period;
-  observer_->sample({access, cpu_, tier, period, issued,
-                     done > issued ? done - issued : 0});
+  observer_->sample(
+      {access, cpu_, tier, period, issued, done > issued ? done - issued : 0});
 }
 
 void Core::rest() {

@@ -4,7 +4,8 @@
 // ten loads are in flight, and the core runs on for 256 instructions past the
 // oldest. A load that directly follows a load of a line still missing is
 // taken to depend on it, unless it continues a stream. Stores are posted; only
-// so many dirty lines may be on their way out. All waiting is worked out lazily, at the next miss.
+// so many dirty lines may be on their way out. All waiting is worked out
+// lazily, at the next miss.
 // Thread safety: one vCPU's thread writes; any thread may read counters().
 #pragma once
 

@@ -139,6 +139,15 @@ TEST_F(CostModel, UnhurriedStreamsCostNothingButOneMissAPage) {
   EXPECT_EQ(tier_counters(1).covered, lines - pages - 1);
 }
 
+TEST_F(CostModel, AGatherDoesNotDisplaceTheStreamOfItsIndices) {
+  const unsigned lines = 640;
+  for (unsigned i = 0; i < lines * 8; ++i) {
+    load(kLine * (1 << 30) + i * 8, 0);  // 8 indices to a line
+    load(far_address(), 1);
+  }
+  EXPECT_LT(tier_counters(0).read_misses, lines / 16);
+}
+
 TEST_F(CostModel, StreamsRunBackwardsToo) {
   for (unsigned i = 0; i < 640; ++i) {
     load(100 * kFar - i * kLine, 0);

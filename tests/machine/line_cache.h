@@ -56,8 +56,8 @@ class LineCache {
     const Victim victim{(dirty_[set] & bit) != 0, tiers_[set][way]};
     tags_[set][way] = tag_of(line);
     tiers_[set][way] = tier;
-    dirty_[set] = static_cast<std::uint16_t>((dirty_[set] & ~bit) |
-                                             (store ? bit : 0));
+    dirty_[set] =
+        static_cast<std::uint16_t>((dirty_[set] & ~bit) | (store ? bit : 0));
     use(set, way, line);
     return victim;
   }

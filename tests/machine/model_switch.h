@@ -15,9 +15,7 @@ class ModelSwitch {
   bool is_on() const { return on_; }
 
   /// True, once, if the switch must be thrown; settle() ends the change.
-  bool begin_change() {
-    return wanted_ != on_ && !changing_.exchange(true);
-  }
+  bool begin_change() { return wanted_ != on_ && !changing_.exchange(true); }
   void settle() {
     on_ = wanted_.load();
     changing_ = false;

@@ -25,16 +25,16 @@ constexpr std::uint64_t kLoadLatencyThreshold = 30;
 constexpr std::uint64_t kAllStores = 0x82d0;  // MEM_INST_RETIRED
 // "th": the stream runs on the virtual clock (tracer/perf_records.h).
 constexpr std::int32_t kVirtualClock = 0x7468;
-constexpr std::uint64_t kReadMisses = 0x1d3;  // MEM_LOAD_L3_MISS_RETIRED
+constexpr std::uint64_t kReadMisses = 0x1d3;    // MEM_LOAD_L3_MISS_RETIRED
 constexpr std::uint64_t kWriteMisses = 0x10b0;  // OFFCORE_REQUESTS
 constexpr std::uint32_t kUnknown = 0xffff'ffff;
 
 constexpr std::uint64_t kCommonFields =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
     PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
-constexpr std::uint64_t kMissFields =
-    kCommonFields | PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT |
-    PERF_SAMPLE_DATA_SRC;
+constexpr std::uint64_t kMissFields = kCommonFields | PERF_SAMPLE_ADDR |
+                                      PERF_SAMPLE_WEIGHT_STRUCT |
+                                      PERF_SAMPLE_DATA_SRC;
 constexpr std::uint64_t kCountFields = kCommonFields | PERF_SAMPLE_READ;
 
 template <typename T>
@@ -63,8 +63,8 @@ std::uint64_t nanoseconds(Picos time) { return time / 1000; }
 
 }  // namespace
 
-PerfStream::PerfStream(const CoreKind& core,
-                       std::span<const MemoryTier> tiers, unsigned cpus)
+PerfStream::PerfStream(const CoreKind& core, std::span<const MemoryTier> tiers,
+                       unsigned cpus)
     : core_(core), cpus_(cpus) {
   events_ = {{"loads", PERF_TYPE_RAW, kLoadLatency},
              {"stores", PERF_TYPE_RAW, kAllStores},

@@ -43,8 +43,7 @@ double measure_ticks_per_ns() {
   const auto begin = Clock::now();
   const std::uint64_t ticks = __rdtsc();
   while (Clock::now() - begin < std::chrono::milliseconds(20)) _mm_pause();
-  const std::chrono::duration<double, std::nano> elapsed =
-      Clock::now() - begin;
+  const std::chrono::duration<double, std::nano> elapsed = Clock::now() - begin;
   return static_cast<double>(__rdtsc() - ticks) / elapsed.count();
 }
 
@@ -54,8 +53,7 @@ void pay(Core& core) {
   if (dilation == 0) core.unpaid() = 0;
   if (owed_ns < kLumpNanoseconds) return;
   const std::uint64_t begin = __rdtsc();
-  const auto ticks =
-      static_cast<std::uint64_t>(owed_ns * plugin->ticks_per_ns);
+  const auto ticks = static_cast<std::uint64_t>(owed_ns * plugin->ticks_per_ns);
   while (__rdtsc() - begin < ticks) _mm_pause();
   const double paid_ns =
       static_cast<double>(__rdtsc() - begin) / plugin->ticks_per_ns;
@@ -250,8 +248,10 @@ extern "C" {
 
 [[gnu::visibility("default")]] int qemu_plugin_version = 1;
 
-[[gnu::visibility("default")]] int qemu_plugin_install(
-    QemuPluginId id, const QemuInfo* info, int count, char** arguments) {
+[[gnu::visibility("default")]] int qemu_plugin_install(QemuPluginId id,
+                                                       const QemuInfo* info,
+                                                       int count,
+                                                       char** arguments) {
   using namespace thermocline;
   if (!info->system_emulation) return refuse("needs a whole machine"), 1;
   plugin = new Plugin;  // until QEMU ends

@@ -6,6 +6,9 @@ namespace thermocline {
 namespace {
 
 constexpr std::uint64_t kLinesPerPage = 64;
+// A stream outlives this many lone misses: those of a gather must not displace
+// the stream of its indices.
+constexpr std::uint64_t kCredit = 256;
 
 bool same_page(std::uint64_t a, std::uint64_t b) {
   return a / kLinesPerPage == b / kLinesPerPage;
@@ -32,7 +35,7 @@ StreamPrefetcher::Stream* StreamPrefetcher::follow(std::uint64_t line) {
       }
       if (stream.step == step) {
         last_[i] = line;
-        used_[i] = uses_;
+        used_[i] = uses_ + kCredit;
         ++stream.length;
         return &stream;
       }

@@ -2,8 +2,9 @@
 //
 // Two neighbouring misses make a stream. Its lines are fetched ahead, twice as
 // many as it is long up to a fixed distance, and never past the end of a page,
-// as hardware does: of a long stream one miss per page stays uncovered. Fetched lines are kept here until
-// the core asks for them; those never asked for have cost bandwidth, too.
+// as hardware does: of a long stream one miss per page stays uncovered.
+// Fetched lines are kept here until the core asks for them; those never asked
+// for have cost bandwidth, too.
 // Thread safety: none; one per vCPU.
 #pragma once
 
