@@ -21,9 +21,8 @@ nlohmann::json as_json() {
                          {"range", option.range},
                          {"help", option.help}});
     }
-    all.push_back({{"name", name},
-                   {"summary", entry.summary},
-                   {"options", options}});
+    all.push_back(
+        {{"name", name}, {"summary", entry.summary}, {"options", options}});
   }
   return {{"policies", all}};
 }

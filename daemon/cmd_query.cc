@@ -58,9 +58,9 @@ double number(const json& from, const char* key) {
 void print_fields(const json& from, int indent) {
   for (const auto& [key, value] : from.items()) {
     if (indent == 0 && (key == "v" || key == "ok")) continue;
-    const bool lines = value.is_object() ||
-                       (value.is_array() && !value.empty() &&
-                        value.front().is_object());
+    const bool lines =
+        value.is_object() ||
+        (value.is_array() && !value.empty() && value.front().is_object());
     std::printf("%*s%s:", indent, "", key.c_str());
     if (!lines) {
       const bool bytes = value.is_number() && (key.find("bytes") == 0 ||
@@ -92,9 +92,10 @@ void print_heat(const json& reply) {
                 show_seconds(number(row, "heat_ns") * 1e-9).c_str(),
                 number(row, "loads"), number(row, "stores"));
   }
-  std::printf("%.0f regions in all; heat is what a window gains when the "
-              "region is in the fastest tier\n",
-              number(reply, "total"));
+  std::printf(
+      "%.0f regions in all; heat is what a window gains when the "
+      "region is in the fastest tier\n",
+      number(reply, "total"));
 }
 
 void print_place(const json& reply) {
@@ -168,8 +169,7 @@ void add_query(CLI::App& root, Outcome& outcome) {
       "Ask a running thermoclined: status, targets, tiers, heat, placement "
       "PLACE, explain PLACE, policies, metrics, pause, resume, attach, detach, "
       "set_policy, set_budget, shutdown, version.");
-  command->add_option("operation", given->operation, "what to ask")
-      ->required();
+  command->add_option("operation", given->operation, "what to ask")->required();
   command->add_option("place", given->place,
                       "an address (0x7f...) or a tensor (tensor:12)");
   command->add_option("--pid", given->pid, "only this process");
@@ -179,8 +179,8 @@ void add_query(CLI::App& root, Outcome& outcome) {
                       "KEY=VALUE, one more field of the request (repeatable)");
   command->add_option("--socket", given->socket, "socket of the service")
       ->capture_default_str();
-  command->add_option("--timeout-ms", given->timeout_ms,
-                      "give up after so long")
+  command
+      ->add_option("--timeout-ms", given->timeout_ms, "give up after so long")
       ->capture_default_str();
   command->add_flag("--json", given->as_json, "the answer as it came");
   command->callback([given, &outcome] { run(*given, outcome); });

@@ -22,22 +22,22 @@ struct Arguments {
 };
 
 void print_json(const RecordReport& report, const std::string& output) {
-  std::printf("%s\n", nlohmann::json{{"trace", output},
-                                     {"exit_status", report.exit_status},
-                                     {"run_ns", report.run_ns},
-                                     {"clock", report.clock},
-                                     {"wall_s", report.wall_s},
-                                     {"samples", report.samples},
-                                     {"foreign_samples", report.foreign},
-                                     {"lost", report.lost},
-                                     {"tensors", report.tensors},
-                                     {"operators", report.operators},
-                                     {"peak_bytes", report.peak_bytes},
-                                     {"peak_private_bytes",
-                                      report.peak_private_bytes},
-                                     {"file_bytes", report.file_bytes}}
-                           .dump(2)
-                           .c_str());
+  std::printf("%s\n",
+              nlohmann::json{{"trace", output},
+                             {"exit_status", report.exit_status},
+                             {"run_ns", report.run_ns},
+                             {"clock", report.clock},
+                             {"wall_s", report.wall_s},
+                             {"samples", report.samples},
+                             {"foreign_samples", report.foreign},
+                             {"lost", report.lost},
+                             {"tensors", report.tensors},
+                             {"operators", report.operators},
+                             {"peak_bytes", report.peak_bytes},
+                             {"peak_private_bytes", report.peak_private_bytes},
+                             {"file_bytes", report.file_bytes}}
+                  .dump(2)
+                  .c_str());
 }
 
 void print_text(const RecordReport& report, const std::string& output) {
@@ -96,12 +96,14 @@ void add_record(CLI::App& root, Outcome& outcome) {
       ->required();
   command->add_flag("--force", given->record.replace,
                     "replace an existing trace");
-  command->add_option("--source", given->record.source,
-                      "samples: perf, stream:PATH (a perf pipe stream), none")
+  command
+      ->add_option("--source", given->record.source,
+                   "samples: perf, stream:PATH (a perf pipe stream), none")
       ->capture_default_str();
-  command->add_option("--placement", given->record.placement,
-                      "where the job's memory lies: all_slow, all_fast, "
-                      "first_touch (the kernel's choice)")
+  command
+      ->add_option("--placement", given->record.placement,
+                   "where the job's memory lies: all_slow, all_fast, "
+                   "first_touch (the kernel's choice)")
       ->capture_default_str();
   command->add_option("--machine", given->machine,
                       "machine description (JSON); default: ask the kernel");

@@ -22,12 +22,12 @@ void print_text(const RunReport& report, const nlohmann::json& daemon) {
   std::fprintf(stderr, "thermocline: policy %s, %s", report.policy.c_str(),
                show_seconds(report.wall_s).c_str());
   if (daemon.is_object()) {
-    std::fprintf(stderr, ", moved %s, daemon used %.2f %% of a core",
-                 show_bytes(number(daemon.value("moves", nlohmann::json()),
-                                   "moved_bytes"))
-                     .c_str(),
-                 100 * number(daemon.value("daemon", nlohmann::json()),
-                              "cpu_share"));
+    std::fprintf(
+        stderr, ", moved %s, daemon used %.2f %% of a core",
+        show_bytes(
+            number(daemon.value("moves", nlohmann::json()), "moved_bytes"))
+            .c_str(),
+        100 * number(daemon.value("daemon", nlohmann::json()), "cpu_share"));
   }
   std::fprintf(stderr, "\n");
 }
@@ -74,11 +74,13 @@ void add_run(CLI::App& root, Outcome& outcome) {
                       "options of the policy, as JSON");
   command->add_option("--machine", options->machine,
                       "machine description (JSON); default: ask the kernel");
-  command->add_option("--source", options->source,
-                      "samples: perf, stream:PATH (a perf pipe stream), none")
+  command
+      ->add_option("--source", options->source,
+                   "samples: perf, stream:PATH (a perf pipe stream), none")
       ->capture_default_str();
-  command->add_option("--socket", options->socket,
-                      "Unix socket on which queries are answered")
+  command
+      ->add_option("--socket", options->socket,
+                   "Unix socket on which queries are answered")
       ->capture_default_str();
   command->add_option("--mover", options->mover,
                       "numa, or dry (decide, explain, move nothing)");

@@ -47,7 +47,7 @@ class Job {
   std::string name_;
   int pid_ = -1;
   int descriptor_ = -1;
-  int go_ = -1;      // write end: one byte lets the child exec
+  int go_ = -1;  // write end: one byte lets the child exec
   double cpu_s_ = 0;
   int failed_ = -1;  // read end: errno of a failed exec
 };

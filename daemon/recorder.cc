@@ -186,8 +186,8 @@ class Recording {
         continue;
       }
       at->second = area;
-      writer_.add(Mapping{stream_now(), area.start, area.end,
-                          area.permissions, area.name});
+      writer_.add(Mapping{stream_now(), area.start, area.end, area.permissions,
+                          area.name});
       spans_.push_back({area.start, area.end});
       sorted_ = false;
     }
@@ -201,7 +201,8 @@ class Recording {
       const auto at = text->find(name);
       if (at == std::string::npos) return 0;
       return std::strtoull(text->c_str() + at + std::strlen(name), nullptr,
-                           10) * 1024;
+                           10) *
+             1024;
     };
     report.peak_bytes = std::max(report.peak_bytes, field("VmRSS:"));
     report.peak_private_bytes =
@@ -240,7 +241,7 @@ class Recording {
   Nanos newest_ = -1;
   std::unique_ptr<Kernel> kernel_ = open_kernel();
   std::map<Address, Area> seen_;  // by start
-  std::vector<Span> spans_;  // merged, by address, once sorted_
+  std::vector<Span> spans_;       // merged, by address, once sorted_
   bool sorted_ = true;
   std::vector<Sample> pending_;
   std::map<ObjectId, Tensor> alive_;

@@ -36,11 +36,16 @@ std::vector<std::string> daemon_command(const RunOptions& options, int pid,
                                         int ready, const std::string& observer,
                                         const std::string& report) {
   std::vector<std::string> words{beside_program("bin/thermoclined"),
-                                 "--pid", std::to_string(pid),
-                                 "--socket", options.socket,
-                                 "--source", options.source,
-                                 "--report", report,
-                                 "--ready-fd", std::to_string(ready),
+                                 "--pid",
+                                 std::to_string(pid),
+                                 "--socket",
+                                 options.socket,
+                                 "--source",
+                                 options.source,
+                                 "--report",
+                                 report,
+                                 "--ready-fd",
+                                 std::to_string(ready),
                                  "--exit-with-target"};
   const auto add = [&words](const char* name, const std::string& value) {
     if (value.empty()) return;
@@ -163,9 +168,9 @@ Result<RunReport> run_job(const RunOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   if (auto status = job->release(); !status) return status.error();
   report.exit_status = wait_for(*job, signals);
-  report.wall_s = std::chrono::duration<double>(
-                      std::chrono::steady_clock::now() - began)
-                      .count();
+  report.wall_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
+          .count();
   close(signals);
   if (daemon) report.daemon_report = collect(*daemon, path, report);
   return report;

@@ -21,8 +21,8 @@ struct RunOptions {
   std::string machine;  // file; empty: ask the kernel
   std::string socket;   // of the daemon's API
   std::string source = "perf";
-  std::string mover;    // empty: the daemon's choice
-  std::string report;   // where the daemon's report stays; empty: nowhere
+  std::string mover;   // empty: the daemon's choice
+  std::string report;  // where the daemon's report stays; empty: nowhere
   std::vector<std::string> daemon;  // further words for thermoclined
   bool tensors = true;
 };

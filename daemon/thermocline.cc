@@ -22,12 +22,16 @@ int run(int argc, char** argv) {
                          add_info, add_export, add_list}) {
     add(app, outcome);
   }
-  if (argc > 1 && argv[1][0] != '-' &&
-      app.get_subcommand_no_throw(argv[1]) == nullptr) {
-    std::fprintf(stderr,
-                 "thermocline: no command \"%s\"; see thermocline --help\n",
-                 argv[1]);
-    return 2;
+  if (argc > 1 && argv[1][0] != '-') {
+    const auto commands = app.get_subcommands([argv](CLI::App* command) {
+      return command->get_name() == argv[1];
+    });
+    if (commands.empty()) {
+      std::fprintf(stderr,
+                   "thermocline: no command \"%s\"; see thermocline --help\n",
+                   argv[1]);
+      return 2;
+    }
   }
   try {
     app.parse(argc, argv);

@@ -18,12 +18,12 @@ namespace thermocline {
 // One object as it stands at the end of a window. Accesses are estimated
 // counts (samples times period) in this window alone.
 struct ObjectView {
-  ObjectId id = 0;       // index into View::objects
-  Bytes bytes = 0;       // resident bytes; 0: nothing to place now
-  TierId tier = 0;       // where most of its bytes lie
+  ObjectId id = 0;  // index into View::objects
+  Bytes bytes = 0;  // resident bytes; 0: nothing to place now
+  TierId tier = 0;  // where most of its bytes lie
   double loads = 0;
   double stores = 0;
-  bool movable = true;   // false: pinned, bound by the job, or refused lately
+  bool movable = true;  // false: pinned, bound by the job, or refused lately
 };
 
 // A tier as this target may use it.
@@ -37,9 +37,9 @@ struct TierView {
 };
 
 struct View {
-  std::int64_t window = 0;   // 0, 1, 2, ... of this target
-  Nanos window_ns = 0;       // length of the window
-  Bytes budget = 0;          // bytes that may be moved before the next window
+  std::int64_t window = 0;  // 0, 1, 2, ... of this target
+  Nanos window_ns = 0;      // length of the window
+  Bytes budget = 0;         // bytes that may be moved before the next window
   std::span<const ObjectView> objects;  // objects[i].id == i; may grow
   std::span<const TierView> tiers;      // fastest first
 };

@@ -69,7 +69,7 @@ TEST(PerfRing, SeesPageFaultsOfAThreadThatStartsLater) {
     GTEST_SKIP() << sampler.error().message;
   }
   ASSERT_TRUE(sampler) << sampler.error().message;
-  constexpr std::size_t kPages = 500;
+  constexpr std::size_t kPages = 100;
   char* const mine = fresh(kPages);
   char* const theirs = fresh(kPages);
   touch(mine, kPages);

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Runs inside the machine: is it what a tiered server looks like?
+set -euo pipefail
+cd "$(dirname "$(realpath "$0")")/../.."
+fail() { echo "guest_test: $*"; exit 1; }
+
+nodes=/sys/devices/system/node
+[[ -z $(<$nodes/node1/cpulist) ]] || fail "node 1 has CPUs"
+[[ -n $(<$nodes/node0/cpulist) ]] || fail "node 0 has no CPUs"
+grep -q 'MemTotal: *[1-9]' $nodes/node1/meminfo || fail "node 1 has no memory"
+tiers=$(grep -l . /sys/devices/virtual/memory_tiering/memory_tier*/nodelist | wc -l)
+((tiers == 2)) || fail "$tiers memory tiers, not two"
+[[ $(</proc/sys/kernel/numa_balancing) == 0 ]] || fail "numa_balancing is on"
+
+# The clock answers, and the slow node is slower on it.
+bin=build/release/bin
+$bin/machine_clock now | grep -q '"ok":true' || fail "the clock does not answer"
+$bin/machine_bench 4 20000 | tee /tmp/bench
+stalls() { awk -v node="$1" '$2 == node && $3 == "chase" {print int($NF)}' /tmp/bench; }
+(($(stalls 1) > 2 * $(stalls 0))) ||
+  fail "a chase stalls $(stalls 0) ns on node 0, $(stalls 1) ns on node 1"
+
+# The samples are what perf makes of a perf pipe stream.
+$bin/machine_clock start 97 97 >/dev/null
+cat /dev/virtio-ports/thermocline.samples >/tmp/dump &
+numactl --membind=1 $bin/machine_bench 4 20000 >/dev/null
+$bin/machine_clock stop >/dev/null
+wait
+samples=$(perf script -i - <'/tmp/dump' 2>/dev/null | grep -c 'loads\|stores' || true)
+((samples > 100)) || fail "perf sees $samples samples in the stream"
+echo "perf reads $samples samples from the stream"
+
+# Pages really move between the two nodes.
+$bin/two_nodes_probe
