@@ -23,9 +23,8 @@ int run(int argc, char** argv) {
     add(app, outcome);
   }
   if (argc > 1 && argv[1][0] != '-') {
-    const auto commands = app.get_subcommands([argv](CLI::App* command) {
-      return command->get_name() == argv[1];
-    });
+    const auto commands = app.get_subcommands(
+        [argv](CLI::App* command) { return command->get_name() == argv[1]; });
     if (commands.empty()) {
       std::fprintf(stderr,
                    "thermocline: no command \"%s\"; see thermocline --help\n",
