@@ -15,7 +15,7 @@ struct TrainingOptions {
   std::int64_t windows = 100;
   std::int64_t region_kib = 256;
   double gamma = 0.9;
-  double action_gap = 0.7;
+  double action_gap = 0.6;
   double learning_rate = 3e-3;
   double target_rate = 0.02;
   double epsilon = 0.3;

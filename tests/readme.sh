@@ -10,7 +10,7 @@ while read -r line; do
   echo "\$ $line"
   bash -euc "${line//build\/release/$build}" || { echo "readme: that failed"; exit 1; }
   count=$((count + 1))
-done < <(sed -n '/^```sh$/,/^```$/p' README.md | grep -v '^```')
+done < <(sed -n '/^```sh$/,/^```$/p' README.md | grep -v "^\`\`\`")
 ((count)) || { echo "readme: no commands found"; exit 1; }
 lines=$(wc -l <README.md)
 ((lines <= 150)) || { echo "readme: $lines lines, at most 150"; exit 1; }

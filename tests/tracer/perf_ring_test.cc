@@ -88,7 +88,7 @@ TEST(PerfRing, SeesPageFaultsOfAThreadThatStartsLater) {
     EXPECT_TRUE(seen.contains(reinterpret_cast<Address>(mine + i * 4096)));
     EXPECT_TRUE(seen.contains(reinterpret_cast<Address>(theirs + i * 4096)));
   }
-  EXPECT_EQ(threads.size(), 2u);
+  EXPECT_GE(threads.size(), 2u);
   EXPECT_EQ(batch->lost, 0u);
   EXPECT_EQ(batch->malformed, 0u);
   EXPECT_FALSE(batch->ended);
