@@ -107,10 +107,10 @@ void print_place(const json& reply) {
               reply.value("start", std::uint64_t{0}),
               reply.value("end", std::uint64_t{0}), number(reply, "pid"),
               text_of(reply.value("tier", json("no memory yet"))).c_str());
-  for (const auto& [tier, bytes] :
-       reply.value("bytes_by_tier", json::object()).items()) {
+  const auto by_tier = reply.value("bytes_by_tier", json::object());
+  for (const auto& [tier, unused] : by_tier.items()) {
     std::printf("  %-10s %s\n", tier.c_str(),
-                show_bytes(bytes.get<double>()).c_str());
+                show_bytes(number(by_tier, tier.c_str())).c_str());
   }
   std::printf("  heat %s a window, %.0f loads and %.0f stores in the last\n",
               show_seconds(number(reply, "heat_ns") * 1e-9).c_str(),
