@@ -71,7 +71,7 @@ void load_observer() {
   }
 }
 
-void look_for_torch() {
+[[gnu::noinline]] void look_for_torch() {
   if (g_done.load(std::memory_order_acquire) || !wanted()) return;
   const int error = errno;
   ++t_inside;
@@ -93,7 +93,7 @@ __attribute__((constructor)) void start() {
 
 // A name without a slash is looked up along the caller's own run path, and
 // dlopen tells its caller by the return address.
-bool depends_on_caller(const char* file, const void* caller) {
+[[gnu::noinline]] bool depends_on_caller(const char* file, const void* caller) {
   if (file == nullptr || strchr(file, '/') != nullptr) return false;
   Dl_info info{};
   void* extra = nullptr;
@@ -116,17 +116,23 @@ bool may_look(std::uintptr_t stack) {
 // Where its caller matters, or nothing is to be noticed, the real dlopen must
 // be jumped to instead of called (so this file is always optimised); a LibTorch
 // that comes so is noticed at the next dlopen.
+#ifdef __clang__
+#define JUMP_TO [[clang::musttail]] return
+#else
+#define JUMP_TO return  // g++ jumps where no local's address is known outside
+#endif
+
 extern "C" __attribute__((visibility("default"))) void* dlopen(
     const char* file, int mode) noexcept {
   const auto real = real_dlopen();
   const auto stack =
       reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const bool look = may_look(stack);
-  if (!look) return real(file, mode);
+  if (!look) JUMP_TO real(file, mode);
   if (depends_on_caller(file, __builtin_return_address(0))) {
     look_for_torch();
     if (t_left_at == 0) t_left_at = stack;
-    return real(file, mode);
+    JUMP_TO real(file, mode);
   }
   ++t_inside;
   void* const handle = real(file, mode);

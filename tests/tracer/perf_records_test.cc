@@ -151,7 +151,7 @@ TEST(PerfRecords, KnowsLoadsFromStores) {
   EXPECT_EQ(access(), Access::kStore);
   source.mem_op = PERF_MEM_OP_NA;
   EXPECT_EQ(access(), Access::kLoad);
-  for (const std::uint64_t store : {0x82d0, 0x2cd, 0x3cd}) {
+  for (const std::uint64_t store : {0x82d0u, 0x2cdu, 0x3cdu}) {
     attr.config = store;
     EXPECT_EQ(access(), Access::kStore);
   }
