@@ -5,6 +5,5 @@ set -euo pipefail
 cd "$(dirname "$(realpath "$0")")/.."
 mode=(--dry-run --Werror)
 [[ ${1:-} != --fix ]] || mode=(-i)
-find traces estimator tracer agent policies daemon training tests \
-  \( -name '*.cc' -o -name '*.h' \) -print0 |
+find . -path ./build -prune -o \( -name '*.cc' -o -name '*.h' \) -print0 |
   xargs -0 clang-format-14 --style=file "${mode[@]}"

@@ -1,6 +1,7 @@
 #include "tracer/perf_ring.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,7 +98,28 @@ TEST(PerfRing, SeesPageFaultsOfAThreadThatStartsLater) {
   munmap(theirs, kPages * 4096);
 }
 
+// Keeps the calling thread on the CPU it is on, until destroyed.
+class OnOneCpu {
+ public:
+  OnOneCpu() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
+    sched_setaffinity(0, sizeof here, &here);
+  }
+  OnOneCpu(const OnOneCpu&) = delete;
+  OnOneCpu& operator=(const OnOneCpu&) = delete;
+  ~OnOneCpu() { sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_;
+};
+
 TEST(PerfRing, WhatDoesNotFitIsCountedAsLost) {
+  // A ring tells of its losses with its own next record: a thread that changes
+  // its CPU writes that into another ring.
+  const OnOneCpu pinned;
   auto sampler = open_sampler("perf:page-faults", getpid());
   if (!sampler && sampler.error().code == Error::Code::kPermission) {
     GTEST_SKIP() << sampler.error().message;
@@ -115,7 +137,10 @@ TEST(PerfRing, WhatDoesNotFitIsCountedAsLost) {
   const auto got = first->samples.size() + second->samples.size();
   EXPECT_LT(first->samples.size(), kPages);
   EXPECT_GT(first->lost + second->lost, 0u);
-  EXPECT_GE(got + first->lost + second->lost, kPages);
+  // While it throttles, the kernel drops events without a count.
+  if (first->throttled + second->throttled == 0) {
+    EXPECT_GE(got + first->lost + second->lost, kPages);
+  }
   EXPECT_EQ(first->malformed + second->malformed, 0u);
   munmap(memory, (kPages + 10) * 4096);
 }
