@@ -5,6 +5,8 @@
 // from .cc files only.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <vector>
 
 #include "agent/libtorch.h"
@@ -50,9 +52,14 @@ struct QNetworkImpl : torch::nn::Module {
 TORCH_MODULE(QNetwork);
 
 /// One thread, for the same bits everywhere and for a job's sake: the daemon
-/// shares its CPUs.
+/// shares its CPUs. OpenBLAS has threads of its own, which LibTorch does not
+/// govern; whichever BLAS is installed, there is no such symbol in the others.
 inline void use_one_thread() {
   if (at::get_num_threads() != 1) at::set_num_threads(1);
+  using SetThreads = void (*)(int);
+  if (void* set = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+    reinterpret_cast<SetThreads>(set)(1);
+  }
 }
 
 }  // namespace thermocline

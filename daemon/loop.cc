@@ -14,6 +14,7 @@ namespace thermocline {
 namespace {
 
 constexpr Nanos kObserverRest = 10'000'000;
+constexpr Nanos kGlance = 100'000'000;
 
 }  // namespace
 
@@ -70,6 +71,11 @@ Status Loop::run() try {
       if (ms >= 0) wait = std::min(wait, ms);
     };
     sooner(parts_.sources.watch(waiting, began));
+    if (!parts_.service.managed().empty()) {
+      sooner(static_cast<int>(std::max<Nanos>(0, next_glance_ - began) /
+                              1'000'000) +
+             1);
+    }
     if (parts_.observer != nullptr) {
       if (observer_rests_until_ <= began) {
         waiting.push_back({parts_.observer->descriptor(), POLLIN, 0});
@@ -86,6 +92,10 @@ Status Loop::run() try {
     more = parts_.server.serve(
         [&](std::string_view request) { return api_.answer(request); });
     const Nanos now = parts_.kernel.now();
+    if (now >= next_glance_) {
+      parts_.service.glance();
+      next_glance_ = now + kGlance;
+    }
     parts_.sources.read(parts_.service, now, false);
     if (parts_.observer != nullptr && observer_rests_until_ <= now) {
       const auto events = parts_.observer->poll();

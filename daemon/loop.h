@@ -50,6 +50,7 @@ class Loop {
   Api api_;
   Nanos next_window_;
   Nanos observer_rests_until_ = 0;
+  Nanos next_glance_ = 0;
   std::size_t notices_logged_ = 0;
   bool had_target_ = false;
 };

@@ -33,6 +33,7 @@ class Managed {
 
   /// Brings the target up to date. Errors: those of Target::refresh().
   Status refresh() { return target_.refresh(); }
+  void glance() { target_.glance(); }
 
   /// How the tiers may be used by this target now.
   using Capacities = std::vector<Bytes>;

@@ -175,6 +175,10 @@ void Service::hear(const ObserverEvent& event) {
   }
 }
 
+void Service::glance() {
+  for (const auto& one : managed_) one->glance();
+}
+
 Result<Bytes> Service::capacity(const Managed& managed, TierId tier) const {
   const auto memory = tier_memory(kernel_, machine_.tiers[tier]);
   if (!memory) return memory.error();
@@ -184,7 +188,10 @@ Result<Bytes> Service::capacity(const Managed& managed, TierId tier) const {
   const Bytes have = managed.target().footprint(tier) + memory->free +
                      share(memory->inactive_file, options_.reclaim);
   const Bytes left = share(memory->total, options_.headroom);
-  return have > left ? have - left : 0;
+  const Bytes room = have > left ? have - left : 0;
+  if (tier != 0) return room;
+  return room - std::min(managed.target().newborn(),
+                         share(room, options_.newborn));
 }
 
 Result<Bytes> Service::free_bytes(const Tier& tier) const {

@@ -28,7 +28,12 @@ class Service {
     std::string mover = "numa";
     bool allow_numa_balancing = false;
     Bytes budget = Bytes{256} << 20;  // bytes/s that moves may use; 0: none
-    double headroom = 0.02;           // share of each tier that is left free
+    // Share of each tier that is left free, for the kernel: some times the
+    // gap between its watermarks (vm.watermark_scale_factor, 0.1 %).
+    double headroom = 0.005;
+    // Share of what a target may have of the fastest tier that is kept for
+    // what it will allocate, at most (daemon/swing.h).
+    double newborn = 0.5;
     double reclaim = 0;  // share of inactive page cache taken for free
     Target::Options target;
     Guards::Options guards;
@@ -49,6 +54,8 @@ class Service {
   /// does not know, and the targets' mappings decide.
   void add(const SampleBatch& batch, int pid = 0);
   void hear(const ObserverEvent& event);
+  /// Looks how much memory the targets have now; as Target::glance().
+  void glance();
 
   /// Ends the window: every target is brought up to date, decided on and
   /// moved. Targets that have ended are let go and reported once as ended.

@@ -53,6 +53,11 @@ void add_how(CLI::App& app, Settings& s) {
                  "share of each tier to leave free")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
+  app.add_option("--newborn", s.service.newborn,
+                 "share of the fastest tier, at most, to keep for what a "
+                 "target allocates anew")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_option("--reclaim", s.service.reclaim,
                  "share of inactive page cache to count as free")
       ->check(CLI::Range(0.0, 1.0))

@@ -1,6 +1,7 @@
 #include "daemon/target.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "daemon/page_moves.h"
 
@@ -48,6 +49,8 @@ Status Target::refresh() {
   process_.name = process->name;  // changes when the process calls exec
   if (auto status = read_maps(); !status) return status;
   auto status = ask();
+  glance();
+  swing_.end_window();
   ++window_;
   return status;
 }
@@ -70,7 +73,21 @@ Status Target::read_maps() {
     if (candidate(area)) add_area(area);
   }
   notice_growth();
+  forget_unmapped();
   return {};
+}
+
+void Target::glance() {
+  // "size resident shared ...", in pages; files' pages count as shared.
+  const auto text = kernel_->read_file(
+      "proc/" + std::to_string(process_.pid) + "/statm");
+  if (!text) return;
+  std::istringstream words(*text);
+  Bytes size = 0;
+  Bytes resident = 0;
+  Bytes shared = 0;
+  if (!(words >> size >> resident >> shared)) return;
+  swing_.see((resident - std::min(resident, shared)) * page_bytes_);
 }
 
 void Target::read_bound_areas() {
@@ -115,6 +132,22 @@ void Target::notice_growth() {
       if (const auto id = map_.find(at)) seen_[*id].bound = true;
     }
     if (const auto id = map_.find(area.end - 1)) seen_[*id].bound = true;
+  }
+}
+
+// Memory that was given back is gone at once, not when its turn comes.
+void Target::forget_unmapped() {
+  std::vector<bool> mapped(seen_.size(), false);
+  for (const auto& area : areas_) {
+    for (Address at = area.start; at < area.end; at += map_.region_bytes()) {
+      if (const auto id = map_.find(at)) mapped[*id] = true;
+    }
+    if (const auto id = map_.find(area.end - 1)) mapped[*id] = true;
+  }
+  for (ObjectId id = 0; id < seen_.size(); ++id) {
+    for (TierId t = 0; !mapped[id] && t < machine_->tiers.size(); ++t) {
+      set_pages(id, t, 0);
+    }
   }
 }
 

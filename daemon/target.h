@@ -24,6 +24,7 @@
 #include "daemon/maps.h"
 #include "daemon/mover.h"
 #include "daemon/process.h"
+#include "daemon/swing.h"
 #include "daemon/syscalls.h"
 #include "estimator/machine.h"
 #include "traces/regions.h"
@@ -49,6 +50,11 @@ class Target {
   /// Brings everything up to date. Errors: kNotFound when the process has
   /// ended or its pid now names another one.
   Status refresh();
+  /// Looks how much memory the process has now; cheap, and worth doing often
+  /// within a window. Without effect when it has ended.
+  void glance();
+  /// What it is likely to ask for anew soon, by its swings so far.
+  Bytes newborn() const { return swing_.more(); }
 
   int pid() const { return process_.pid; }
   const std::string& name() const { return process_.name; }
@@ -96,6 +102,7 @@ class Target {
   bool candidate(const Area& area) const;
   void add_area(const Area& area);
   void notice_growth();
+  void forget_unmapped();
   Status ask();
   Result<std::uint64_t> ask_about(std::span<const ObjectId> ids);
   template <typename Each>
@@ -117,6 +124,7 @@ class Target {
   std::deque<ObjectId> queue_;           // to be asked about before the rest
   std::size_t rolling_ = 0;
   std::int64_t window_ = 0;
+  Swing swing_;
   Bytes unmanaged_ = 0;
   std::uint64_t malformed_ = 0;
 };

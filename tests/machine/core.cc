@@ -7,6 +7,9 @@ namespace {
 
 constexpr Picos kCountInterval = 1'000'000'000;  // 1 ms
 constexpr unsigned kStoreRing = 64;
+// Behind a link by less, a core queues as if the two ran in step: this is how
+// contention is felt. By more, the emulator ran it late.
+constexpr Picos kInStep = 2'000'000;  // 2 us
 
 bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
 
@@ -79,7 +82,7 @@ void Core::await_free_store(std::uint64_t instruction) {
 
 void Core::catch_up(const Link& link, std::uint64_t instruction) {
   const Picos now = time_at(instruction);
-  if (link.latest() > now) counters_.idle += link.latest() - now;
+  if (link.latest() > now + kInStep) ahead_ += link.latest() - now;
 }
 
 // Brings the line in and pushes another out; returns when it arrives.
@@ -161,10 +164,11 @@ void Core::miss(const Access& access, unsigned tier) {
     ++(access.store ? counters.write_misses : counters.read_misses);
     if (observer_ != nullptr) report(access, tier, time_at(at), fetched.done);
   }
-  if (observer_ != nullptr && time_at(at) >= next_count_) {
-    next_count_ = time_at(at) + kCountInterval;
+  const Picos clock = time_at(at) - ahead_;
+  if (observer_ != nullptr && clock >= next_count_) {
+    next_count_ = clock + kCountInterval;
     if (periods_.round.load(std::memory_order_relaxed) != 0) {
-      observer_->count(cpu_, time_at(at), counters_);
+      observer_->count(cpu_, clock, counters_);
     }
   }
 }
@@ -186,7 +190,8 @@ void Core::report(const Access& access, unsigned tier, Picos issued,
   if (period == 0 || --left != 0) return;
   left = period;
   observer_->sample(
-      {access, cpu_, tier, period, issued, done > issued ? done - issued : 0});
+      {access, cpu_, tier, period, issued - ahead_,
+       done > issued ? done - issued : 0});
 }
 
 void Core::rest() {

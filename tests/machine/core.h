@@ -1,6 +1,10 @@
 // Core: what one vCPU's memory accesses cost on an out-of-order core.
 //
-// Its clock is `instructions * cpi + stalls + idle`. Misses overlap: up to
+// Its clock is `instructions * cpi + stalls + idle`, idle being the sleep of a
+// halted vCPU. The emulator does not run vCPUs in step: a core that finds a
+// link ahead of its own clock sees it from a time line shifted by that much,
+// and neither queues behind lines that would have passed earlier, nor loses
+// time to a delay which is the emulator's. Misses overlap: up to
 // ten loads are in flight, and the core runs on for 256 instructions past the
 // oldest. A load that directly follows a load of a line still missing is
 // taken to depend on it, unless it continues a stream. Stores are posted; only
@@ -66,7 +70,7 @@ struct TierCounters {
 struct Counters {
   std::uint64_t instructions = 0;
   Picos stalled = 0;
-  Picos idle = 0;  ///< skipped to catch up with the other cores
+  Picos idle = 0;  ///< halted, while the other cores went on
   std::array<TierCounters, kMaxTiers> tiers{};
 };
 
@@ -115,7 +119,7 @@ class Core {
   /// The vCPU runs again, at `time` at the earliest.
   void wake(Picos time);
 
-  Picos now() const { return time_at(counters_.instructions); }
+  Picos now() const { return time_at(counters_.instructions) - ahead_; }
   const Counters& counters() const { return counters_; }
 
   /// Stall time not yet paid in real time. The caller subtracts what it paid.
@@ -136,9 +140,10 @@ class Core {
     bool covered = false;
   };
 
+  /// On the links' time line.
   Picos time_at(std::uint64_t instruction) const {
     return instruction * kind_.per_instruction + counters_.stalled +
-           counters_.idle;
+           counters_.idle + ahead_;
   }
   void stall(Picos duration);
   void wait_until(Picos time, std::uint64_t instruction);
@@ -168,6 +173,7 @@ class Core {
   unsigned stores_end_ = 0;
 
   Counters counters_;
+  Picos ahead_ = 0;  // the links' time line less this core's clock
   std::int64_t unpaid_ = 0;
   unsigned round_ = 0;
   unsigned loads_left_ = 0;

@@ -15,13 +15,12 @@ namespace thermocline {
 
 class Link {
  public:
-  /// The latest virtual time at which any core has used the link. A core that
-  /// is behind it must catch up first: cores do not run in step, and one that
-  /// was idle would otherwise queue behind all that passed in its absence.
+  /// The latest virtual time at which any core has used the link. A core far
+  /// behind it must look from there: cores do not run in step, and one that
+  /// was slow would otherwise queue behind all that passed in its absence.
   Picos latest() const { return latest_.load(std::memory_order_relaxed); }
 
   /// Queues one line at `now`; returns when its transfer begins.
-  /// Requires: now >= latest(), up to a race that costs at most one line.
   Picos pass(Picos now, Picos occupancy) {
     if (now > latest()) latest_.store(now, std::memory_order_relaxed);
     Picos free = free_.load(std::memory_order_relaxed);
