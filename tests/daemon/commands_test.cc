@@ -1,0 +1,304 @@
+// thermocline, the command line, from the outside: what it refuses, with one
+// line that names the thing, and what it leaves behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "tests/daemon/thermoclined_process.h"
+#include "traces/trace_file.h"
+
+namespace thermocline {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Ran {
+  int status = -1;
+  std::string output;
+};
+
+class Commands : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(scratch / "two.json") << R"({"name": "two", "tiers": [
+      {"name": "near", "nodes": [0], "capacity": 1073741824, "read_ns": 80,
+       "write_ns": 80, "read_bytes_per_s": 1e10, "write_bytes_per_s": 1e10},
+      {"name": "far", "nodes": [63], "capacity": 1073741824, "read_ns": 300,
+       "write_ns": 300, "read_bytes_per_s": 1e9, "write_bytes_per_s": 1e9}]})";
+  }
+
+  Ran run(Words words) const {
+    words.insert(words.begin(), THERMOCLINE);
+    Child child(words);
+    Ran ran;
+    ran.status = child.wait();
+    ran.output = child.output();
+    return ran;
+  }
+  // As the user nobody where we are root.
+  Ran run_unprivileged(Words words) const {
+    words.insert(words.begin(), THERMOCLINE);
+    if (::geteuid() == 0) {
+      words.insert(words.begin(), {"/usr/bin/setpriv", "--reuid=65534",
+                                   "--regid=65534", "--clear-groups"});
+    }
+    Child child(words);
+    Ran ran;
+    ran.status = child.wait();
+    ran.output = child.output();
+    return ran;
+  }
+  // Refused: one line that names each of these; no file comes or goes.
+  void expect_refused(const Words& words, const Words& naming,
+                      int status = 1) const {
+    const auto before = scratch.files();
+    const auto ran = run(words);
+    SCOPED_TRACE(testing::PrintToString(words));
+    EXPECT_EQ(ran.status, status) << ran.output;
+    EXPECT_EQ(std::count(ran.output.begin(), ran.output.end(), '\n'), 1)
+        << ran.output;
+    for (const auto& name : naming) {
+      EXPECT_NE(ran.output.find(name), std::string::npos) << ran.output;
+    }
+    EXPECT_EQ(scratch.files(), before);
+  }
+  Words record(const std::string& output, Words rest) const {
+    Words words{"record",   "-q",        "--source",
+                "none",     "--machine", scratch / "two.json",
+                "-o",       output};
+    words.insert(words.end(), rest.begin(), rest.end());
+    return words;
+  }
+  Words beside(Words rest) const {  // run, with a daemon that moves nothing
+    Words words{"run",       "--source",           "none",     "--mover", "dry",
+                "--machine", scratch / "two.json", "--socket", socket()};
+    words.insert(words.end(), rest.begin(), rest.end());
+    return words;
+  }
+  std::string socket() const { return scratch / "api.sock"; }
+  std::string slurp(const std::string& path) const {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  std::string small_trace() const {
+    const auto path = scratch / "small.trace";
+    Trace trace;
+    trace.info.command = {"job"};
+    Sample sample;
+    sample.address = 0x1000;
+    sample.period = 3;
+    for (int i = 0; i < 1000; ++i) {
+      sample.time = i;
+      trace.samples.push_back(sample);
+    }
+    trace.end = {true, 0, 1000};
+    EXPECT_TRUE(write_trace(path, trace, true).has_value());
+    return path;
+  }
+
+  Scratch scratch;
+};
+
+TEST_F(Commands, VersionAndHelp) {
+  EXPECT_EQ(run({"--version"}).output, "thermocline " THERMOCLINE_VERSION "\n");
+  EXPECT_EQ(run({"--help"}).status, 0);
+  for (const char* command : {"record", "train", "run", "attach", "query",
+                              "info", "export", "list"}) {
+    const auto help = run({command, "--help"});
+    EXPECT_EQ(help.status, 0) << command;
+    EXPECT_NE(help.output.find("Usage"), std::string::npos) << command;
+  }
+}
+
+TEST_F(Commands, Usage) {
+  expect_refused({}, {"--help"}, 2);
+  expect_refused({"recrod"}, {"\"recrod\"", "--help"}, 2);
+  expect_refused({"--nonsense"}, {"--help"}, 2);
+  expect_refused({"record", "--nonsense", "--", "true"}, {"--help"}, 2);
+  expect_refused({"record", "--", "true"}, {"--output"}, 2);
+  expect_refused({"record", "-o", scratch / "a"}, {"command"}, 2);
+  expect_refused({"info"}, {"file"}, 2);
+  expect_refused({"attach"}, {"pid"}, 2);
+  expect_refused({"attach", "x"}, {"pid"}, 2);
+  expect_refused({"query"}, {"operation"}, 2);
+}
+
+TEST_F(Commands, RecordRefusesWhatCannotBe) {
+  const auto to = scratch / "a.trace";
+  expect_refused(record(to, {"--", "no-such-program"}), {"no-such-program"});
+  expect_refused(record(to, {"--", "/etc/passwd"}), {"/etc/passwd"});
+  expect_refused(record(to, {"--placement", "upstairs", "--", "true"}),
+                 {"upstairs", "all_slow"});
+  expect_refused(record(to, {"--placement", "all_slow", "--", "true"}), {"63"});
+  expect_refused(record(to, {"--source", "nonsense", "--", "true"}),
+                 {"nonsense"});
+  expect_refused(record(to, {"--source", "stream:" + (scratch / "no"), "--",
+                             "true"}),
+                 {scratch / "no"});
+  expect_refused(record(scratch / "no/such/a.trace", {"--", "true"}),
+                 {"no/such/a.trace"});
+  expect_refused(record(to, {"--machine", scratch / "none.json", "--", "true"}),
+                 {"none.json"});
+}
+
+TEST_F(Commands, RecordKeepsAnOlderTraceUntilTheJobRuns) {
+  const auto to = scratch / "a.trace";
+  ASSERT_EQ(run(record(to, {"--", "true"})).status, 0);
+  const auto old = slurp(to);
+  ASSERT_FALSE(old.empty());
+  expect_refused(record(to, {"--", "true"}), {"a.trace", "--force"});
+  expect_refused(record(to, {"--force", "--", "no-such-program"}),
+                 {"no-such-program"});
+  EXPECT_EQ(slurp(to), old);
+}
+
+TEST_F(Commands, RecordPassesOnHowTheJobEnded) {
+  const auto to = scratch / "a.trace";
+  const auto failed = run(record(to, {"--", "sh", "-c", "exit 3"}));
+  EXPECT_EQ(failed.status, 3);
+  EXPECT_NE(failed.output.find("status 3"), std::string::npos);
+  auto read = read_trace(to);
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->damage.empty());
+  EXPECT_TRUE(read->trace.end.known);
+  EXPECT_EQ(read->trace.end.exit_status, 3);
+  EXPECT_EQ(run(record(to, {"--force", "--", "sh", "-c", "kill -9 $$"})).status,
+            137);
+}
+
+TEST_F(Commands, RunRefusesWhatCannotBe) {
+  expect_refused(beside({"--", "no-such-program"}), {"no-such-program"});
+  expect_refused(beside({"--agent", "a.pt", "--policy", "all_slow", "--",
+                         "true"}),
+                 {"--agent", "all_slow"});
+  expect_refused({"run", "--policy", "all_slow", "--machine",
+                  scratch / "two.json", "--", "true"},
+                 {"63"});
+}
+
+// The daemon says why, `run` says that the job was not run: two lines, and the
+// job must not have touched anything.
+TEST_F(Commands, RunDoesNotStartTheJobWithoutItsDaemon) {
+  const auto touched = scratch / "touched";
+  const auto refused = [&](Words rest, const std::string& naming) {
+    rest.insert(rest.end(), {"--", "touch", touched});
+    const auto ran = run(beside(rest));
+    EXPECT_NE(ran.status, 0);
+    EXPECT_NE(ran.output.find(naming), std::string::npos) << ran.output;
+    EXPECT_NE(ran.output.find("was not run"), std::string::npos) << ran.output;
+    EXPECT_NE(::access(touched.c_str(), F_OK), 0);
+  };
+  refused({"--policy", "nonsense"}, "\"nonsense\"");
+  refused({"--agent", scratch / "none.pt"}, "none.pt");
+  refused({"--options", "{"}, "JSON");
+  Child first({THERMOCLINED, "--mover", "dry", "--socket", socket(),
+               "--machine", scratch / "two.json", "--ready-fd", "9"});
+  ASSERT_EQ(first.ready(), "ready\n");
+  refused({}, "api.sock");  // in use
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0);
+}
+
+TEST_F(Commands, RunPassesOnHowTheJobEnded) {
+  const auto ran = run(beside({"--json", "--", "sh", "-c", "exit 3"}));
+  EXPECT_EQ(ran.status, 3) << ran.output;
+  EXPECT_NE(ran.output.find("\"exit_status\": 3"), std::string::npos);
+  EXPECT_NE(::access(socket().c_str(), F_OK), 0);
+}
+
+TEST_F(Commands, AttachRefusesWhatCannotBe) {
+  const Words common{"--mover",   "dry",      "--source", "none",
+                     "--machine", scratch / "two.json", "--socket", socket()};
+  const auto attach = [&](const std::string& pid) {
+    Words words{"attach", pid};
+    words.insert(words.end(), common.begin(), common.end());
+    return words;
+  };
+  expect_refused(attach("4194000"), {"pid 4194000"});
+  expect_refused(attach("0"), {"pid"}, 1);
+}
+
+TEST_F(Commands, AttachRefusesTheProcessOfAnother) {
+  // Not below /root or a private directory: nobody must be able to run it.
+  const auto ran = run_unprivileged(
+      {"attach", "1", "--mover", "dry", "--source", "none", "--socket",
+       "/tmp/thermocline-not-ours-" + std::to_string(::getpid())});
+  if (ran.status == 127 || ran.status == 126) {
+    FAIL() << "nobody cannot run " << THERMOCLINE << ": " << ran.output;
+  }
+  EXPECT_EQ(ran.status, 1) << ran.output;
+  EXPECT_NE(ran.output.find("pid 1"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("CAP_SYS_PTRACE"), std::string::npos) << ran.output;
+}
+
+TEST_F(Commands, QueryWithoutAServiceSaysHowToStartOne) {
+  expect_refused({"query", "status", "--socket", socket()},
+                 {socket(), "thermocline run"});
+  expect_refused({"query", "explain", "--socket", socket()}, {"address"}, 2);
+}
+
+TEST_F(Commands, QueryAsksARunningService) {
+  Child job({"/bin/sleep", "60"});
+  Child daemon({THERMOCLINED, "--mover", "dry", "--socket", socket(),
+                "--machine", scratch / "two.json", "--pid",
+                std::to_string(job.pid()), "--ready-fd", "9"});
+  ASSERT_EQ(daemon.ready(), "ready\n");
+  const auto ask = [&](Words words) {
+    words.insert(words.begin(), "query");
+    words.insert(words.end(), {"--socket", socket()});
+    return run(words);
+  };
+  EXPECT_NE(ask({"status"}).output.find("hottest_first"), std::string::npos);
+  const auto as_json = ask({"status", "--json"});
+  EXPECT_TRUE(nlohmann::json::accept(as_json.output)) << as_json.output;
+  EXPECT_EQ(ask({"heat"}).status, 0);
+  const auto refused = [&](const Words& words, const std::string& naming) {
+    const auto ran = ask(words);
+    EXPECT_EQ(ran.status, 1) << ran.output;
+    EXPECT_NE(ran.output.find(naming), std::string::npos) << ran.output;
+    EXPECT_EQ(std::count(ran.output.begin(), ran.output.end(), '\n'), 1);
+  };
+  refused({"nonsense"}, "nonsense");
+  refused({"placement", "0x10"}, "0x10");
+  refused({"placement", "here"}, "here");
+  refused({"explain", "tensor:77"}, "77");
+  refused({"set_policy", "-f", "policy=nonsense"}, "nonsense");
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), 0);
+}
+
+TEST_F(Commands, InfoAndExportReadWhatPrecedesTheDamage) {
+  const auto path = small_trace();
+  const auto whole = run({"info", path});
+  EXPECT_EQ(whole.status, 0);
+  EXPECT_NE(whole.output.find("1000"), std::string::npos) << whole.output;
+  const auto csv = run({"export", "--csv", path});
+  EXPECT_EQ(csv.status, 0);
+  EXPECT_EQ(std::count(csv.output.begin(), csv.output.end(), '\n'), 1001);
+  EXPECT_TRUE(nlohmann::json::accept(run({"export", "--json", path}).output));
+
+  const auto size = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, size - 3);
+  const auto cut = run({"info", path});
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_NE(cut.output.find(path + ":"), std::string::npos) << cut.output;
+  EXPECT_NE(cut.output.find("1000"), std::string::npos) << cut.output;
+
+  expect_refused({"info", scratch / "none.trace"}, {"none.trace"});
+  expect_refused({"info", scratch / "two.json"}, {"two.json", "trace"});
+  expect_refused({"export", "--csv", scratch / "none.trace"}, {"none.trace"});
+  expect_refused({"info", scratch / "."}, {scratch / "."});
+}
+
+TEST_F(Commands, TrainRefusesWhatIsNotATrace) {
+  expect_refused({"train", "-o", scratch / "a.pt", scratch / "none.trace"},
+                 {"none.trace"});
+  expect_refused({"train", "-o", scratch / "a.pt", scratch / "two.json"},
+                 {"two.json"});
+}
+
+}  // namespace
+}  // namespace thermocline
