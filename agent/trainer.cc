@@ -150,6 +150,11 @@ std::vector<Episode> Trainer::trials(const World& world) const {
   for (const double capacity : {0.5, 0.3, 0.7}) {
     Episode episode;
     episode.capacity = capacity;
+    const auto touched = static_cast<double>(world.footprint());
+    if (touched > 0) {
+      episode.cold =
+          std::max(0.0, static_cast<double>(world.resident) / touched - 1);
+    }
     episode.group = world.windows.size() >= 40 ? 2 : 1;
     out.push_back(episode);
     if (world.windows.size() - trained < 4) continue;

@@ -10,6 +10,7 @@ World World::from(const Differential& differential) {
   World out;
   out.job = differential.job();
   out.modelled = differential.modelled();
+  out.resident = differential.private_bytes();
   out.tiers = differential.machine().tiers;
   const auto objects = differential.objects();
   Bytes unit = 4096;
@@ -66,6 +67,7 @@ Bytes World::footprint() const {
 
 std::uint64_t World::fingerprint() const {
   std::vector<double> all = move_ns_byte;
+  all.push_back(static_cast<double>(resident));
   all.insert(all.end(), bytes.begin(), bytes.end());
   for (const Window& window : windows) {
     all.insert(all.end(), {window.slow_ns, window.fast_ns});

@@ -1,6 +1,7 @@
 // Operations on places: an address, a tensor, all regions by heat.
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -40,11 +41,19 @@ struct Place {
   json description;
 };
 
+std::string hexadecimal(Address address) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx",
+                static_cast<unsigned long long>(address));
+  return text;
+}
+
 // A number, "17", "0x7f00", or "tensor:17".
 Result<std::uint64_t> read_number(const json& value, const std::string& key) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   const Error wrong =
-      invalid("\"" + key + "\" must be a number, or text like " +
+      invalid("\"" + key + "\" is " + value.dump().substr(0, 64) +
+              "; it must be a number, or text like " +
               (key == "tensor" ? "\"tensor:12\"" : "\"0x7f00\""));
   if (!value.is_string()) return wrong;
   std::string text = value.get<std::string>();
@@ -73,8 +82,7 @@ Result<Place> place_of_address(Service& service, Address address, int pid) {
                  {*id},
                  {{"address", address}, {"region", *id}}};
   }
-  return not_found("no managed region covers address " +
-                   std::to_string(address) +
+  return not_found("no managed region covers address " + hexadecimal(address) +
                    "; it may be unmapped, shared, or of another process");
 }
 

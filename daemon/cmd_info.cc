@@ -76,6 +76,7 @@ nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
           {"lost_samples", summary.lost},
           {"losses", losses_by_source(trace)},
           {"footprint_bytes", summary.footprint},
+          {"private_bytes", trace.end.private_bytes},
           {"tensors", trace.tensors.size()},
           {"peak_live_bytes", summary.peak_live},
           {"operators", trace.operators.size()},
@@ -130,6 +131,10 @@ void print_text(const std::string& file, const ReadTrace& read) {
                       " loads, " + std::to_string(summary.stores) +
                       " stores, on pages of " + bytes(summary.footprint));
   line("lost", losses_line(trace));
+  if (trace.end.private_bytes > 0) {
+    line("memory", bytes(trace.end.private_bytes) +
+                       " of its own at the peak, sampled or not");
+  }
   line("tensors", count(trace.tensors) + ", at most " +
                       bytes(summary.peak_live) + " alive at once");
   line("operators", count(trace.operators));

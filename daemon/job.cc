@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,19 +15,26 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <thread>
 
 namespace thermocline {
 namespace {
+
+// Why the child could not become the command.
+struct Failure {
+  int cause = 0;  // errno
+  bool binding = false;
+};
 
 // The child, after fork: only async-signal-safe calls, except setenv, which
 // is safe as long as the parent has one thread when it forks.
 [[noreturn]] void become(const Job::Options& options, int go, int failed) {
   char byte = 0;
   if (read(go, &byte, 1) != 1) _exit(127);  // the parent gave up
-  const auto give_up = [failed] {
-    const int cause = errno;
-    (void)!write(failed, &cause, sizeof cause);
+  const auto give_up = [failed](bool binding) {
+    const Failure failure{errno, binding};
+    (void)!write(failed, &failure, sizeof failure);
     _exit(127);
   };
   sigset_t none;
@@ -41,7 +49,7 @@ namespace {
       mask[static_cast<std::size_t>(node / kBits)] |= 1UL << (node % kBits);
     }
     if (set_mempolicy(MPOL_BIND, mask.data(), mask.size() * kBits) != 0) {
-      give_up();
+      give_up(true);
     }
   }
   for (const auto& [name, value] : options.environment) {
@@ -53,14 +61,47 @@ namespace {
   }
   words.push_back(nullptr);
   execvp(words[0], words.data());
-  give_up();
+  give_up(false);
   _exit(127);
+}
+
+// 0, or why execvp would not run it, as far as can be told beforehand.
+int why_not(const std::string& path) {
+  struct stat what {};
+  if (stat(path.c_str(), &what) != 0) return errno;
+  if (!S_ISREG(what.st_mode)) return EACCES;
+  return access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+// Looks a command up as execvp does, so that a slip of the pen is told before
+// anything is opened, replaced or started for its sake.
+Status look_up(const std::string& name) {
+  int cause = ENOENT;
+  if (name.find('/') != std::string::npos) {
+    cause = why_not(name);
+  } else {
+    const char* path = std::getenv("PATH");
+    std::istringstream places(path != nullptr ? path : "/bin:/usr/bin");
+    for (std::string place; std::getline(places, place, ':');) {
+      const int here = why_not((place.empty() ? "." : place) + "/" + name);
+      if (here == 0) return {};
+      if (here == EACCES) cause = here;
+    }
+  }
+  if (cause == 0) return {};
+  const std::string message =
+      "cannot run \"" + name + "\": " + std::strerror(cause);
+  return cause == EACCES ? permission(message)
+                         : not_found(message + "; check the command");
 }
 
 }  // namespace
 
 Result<Job> Job::start(Options options) {
   CHECK(!options.command.empty());
+  if (auto status = look_up(options.command[0]); !status) {
+    return status.error();
+  }
   std::array<int, 2> go{};
   std::array<int, 2> failed{};
   if (pipe2(go.data(), O_CLOEXEC) != 0) {
@@ -84,6 +125,9 @@ Result<Job> Job::start(Options options) {
   job.go_ = go[1];
   job.failed_ = failed[0];
   job.name_ = options.command[0];
+  for (const int node : options.bind_nodes) {
+    job.nodes_ += " " + std::to_string(node);
+  }
   job.pid_ = pid;
   if (pid < 0) return io("cannot fork: " + std::string(std::strerror(cause)));
   job.descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -98,6 +142,7 @@ Job::Job(Job&& other) noexcept { *this = std::move(other); }
 
 Job& Job::operator=(Job&& other) noexcept {
   std::swap(name_, other.name_);
+  std::swap(nodes_, other.nodes_);
   std::swap(pid_, other.pid_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(go_, other.go_);
@@ -132,16 +177,20 @@ Status Job::release() {
   (void)!write(go_, &byte, 1);
   close(go_);
   go_ = -1;
-  int cause = 0;
-  const auto got = read(failed_, &cause, sizeof cause);
+  Failure failure;
+  const auto got = read(failed_, &failure, sizeof failure);
   close(failed_);
   failed_ = -1;
-  if (got != sizeof cause) return {};  // closed by exec: it runs
+  if (got != sizeof failure) return {};  // closed by exec: it runs
   wait();
-  const std::string message =
-      "cannot run \"" + name_ + "\": " + std::strerror(cause);
-  return cause == ENOENT ? not_found(message + "; check the command")
-                         : Error{Error::Code::kPermission, message};
+  if (failure.binding) {
+    return unsupported(
+        "cannot bind the job's memory to node" + nodes_ + ": " +
+        std::strerror(failure.cause) +
+        "; numactl -H lists this host's nodes, --machine says which to use");
+  }
+  return permission("cannot run \"" + name_ +
+                    "\": " + std::strerror(failure.cause));
 }
 
 void Job::signal(int number) {

@@ -32,8 +32,8 @@ class Job {
   int pid() const { return pid_; }
   /// Readable when the process has ended.
   int descriptor() const { return descriptor_; }
-  /// Lets the child exec. Errors: kNotFound or kPermission when the command
-  /// cannot be run, naming it.
+  /// Lets the child exec. Errors: kPermission when the command cannot be run
+  /// after all, kUnsupported when its memory cannot be bound, naming either.
   Status release();
   /// Sends a signal, if the process still runs.
   void signal(int number);
@@ -45,6 +45,7 @@ class Job {
  private:
   Job() = default;
   std::string name_;
+  std::string nodes_;  // that it is bound to
   int pid_ = -1;
   int descriptor_ = -1;
   int go_ = -1;  // write end: one byte lets the child exec

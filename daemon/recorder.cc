@@ -93,14 +93,16 @@ class Recording {
   Result<RecordReport> finish(int exit_status) {
     if (auto status = take(); !status) return status.error();
     attribute();
-    for (const auto& [serial, tensor] : alive_) writer_.add(tensor);
+    write_living();
     const Nanos end = stream_now();
     writer_.add(Mark{end, "end"});
     report.exit_status = exit_status;
     report.run_ns = end - start_;
     report.clock = sampler_->clock();
     report.wall_s = wall_s();
-    if (auto done = writer_.finish({true, exit_status, report.run_ns}); !done) {
+    if (auto done = writer_.finish(
+            {true, exit_status, report.run_ns, report.peak_private_bytes});
+        !done) {
       return done.error();
     }
     report.file_bytes = writer_.bytes();
@@ -108,12 +110,22 @@ class Recording {
   }
 
   Status flush() {
+    write_living();
     report.wall_s = wall_s();
     report.file_bytes = writer_.bytes();
     return writer_.flush();
   }
 
  private:
+  // Those that outlive a flush are few, and must outlive us, too.
+  void write_living() {
+    for (const ObjectId serial : unwritten_) {
+      const auto at = alive_.find(serial);
+      if (at != alive_.end()) writer_.add(at->second);
+    }
+    unwritten_.clear();
+  }
+
   struct Span {
     Address start, end;
   };
@@ -155,6 +167,7 @@ class Recording {
       Tensor born = *tensor;
       born.born = on_stream(born.born);
       alive_.emplace(born.serial, born);
+      unwritten_.push_back(born.serial);
       ++report.tensors;
     } else if (const auto* died = std::get_if<TensorDied>(&event.what)) {
       const auto at = alive_.find(died->serial);
@@ -245,6 +258,7 @@ class Recording {
   bool sorted_ = true;
   std::vector<Sample> pending_;
   std::map<ObjectId, Tensor> alive_;
+  std::vector<ObjectId> unwritten_;  // born since the last flush
 };
 
 std::string host_line() {

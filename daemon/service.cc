@@ -190,8 +190,8 @@ Result<Bytes> Service::capacity(const Managed& managed, TierId tier) const {
   const Bytes left = share(memory->total, options_.headroom);
   const Bytes room = have > left ? have - left : 0;
   if (tier != 0) return room;
-  return room - std::min(managed.target().newborn(),
-                         share(room, options_.newborn));
+  return room -
+         std::min(managed.target().newborn(), share(room, options_.newborn));
 }
 
 Result<Bytes> Service::free_bytes(const Tier& tier) const {

@@ -16,7 +16,7 @@ constexpr const char* kAbout =
 void add_what(CLI::App& app, Settings& s) {
   app.add_option("--pid", s.pids, "process to manage; may be repeated")
       ->type_name("PID")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 22));  // the kernel's PID_MAX_LIMIT
   app.add_option("--source", s.source,
                  "samples: stream:PATH, perf[:EVENTS] or none")
       ->capture_default_str();
@@ -86,7 +86,7 @@ void add_running(CLI::App& app, Settings& s) {
       ->type_name("FILE");
   app.add_option("--ready-fd", s.ready_fd,
                  "write \"ready\" and a newline here when serving")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1 << 20));
   app.add_flag("--exit-with-target", s.exit_with_target,
                "stop when the last target has ended");
   app.add_flag("--json", s.json, "final report on standard output");

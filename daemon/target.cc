@@ -79,8 +79,8 @@ Status Target::read_maps() {
 
 void Target::glance() {
   // "size resident shared ...", in pages; files' pages count as shared.
-  const auto text = kernel_->read_file(
-      "proc/" + std::to_string(process_.pid) + "/statm");
+  const auto text =
+      kernel_->read_file("proc/" + std::to_string(process_.pid) + "/statm");
   if (!text) return;
   std::istringstream words(*text);
   Bytes size = 0;

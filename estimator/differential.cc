@@ -203,9 +203,14 @@ Result<Differential> Differential::from_pair(const Trace& slow,
   const double weight = store_weight(*machine);
   Tally both = mean(tally(slow, slow_cuts, regions, weight),
                     tally(fast, fast_cuts, regions, weight));
-  return build({*std::move(machine), std::move(regions), std::move(both),
-                lengths(slow_cuts), lengths(fast_cuts), slow.info.page_bytes,
-                false, job_of(slow)});
+  auto out = build({*std::move(machine), std::move(regions), std::move(both),
+                    lengths(slow_cuts), lengths(fast_cuts),
+                    slow.info.page_bytes, false, job_of(slow)});
+  if (out) {
+    out->private_bytes_ =
+        std::max(slow.end.private_bytes, fast.end.private_bytes);
+  }
+  return out;
 }
 
 Result<Differential> Differential::from_one(const Trace& trace,
@@ -226,9 +231,11 @@ Result<Differential> Differential::from_one(const Trace& trace,
   Tally counts = tally(trace, cuts, regions, store_weight(*machine));
   const auto measured = lengths(cuts);
   auto other = other_endpoint(*machine, counts, measured, is_slow);
-  return build({*std::move(machine), std::move(regions), std::move(counts),
-                is_slow ? measured : other, is_slow ? other : measured,
-                trace.info.page_bytes, true, job_of(trace)});
+  auto out = build({*std::move(machine), std::move(regions), std::move(counts),
+                    is_slow ? measured : other, is_slow ? other : measured,
+                    trace.info.page_bytes, true, job_of(trace)});
+  if (out) out->private_bytes_ = trace.end.private_bytes;
+  return out;
 }
 
 std::span<const WindowAccess> Differential::accesses(std::size_t w) const {

@@ -64,6 +64,9 @@ class Differential {
   const Machine& machine() const { return machine_; }
   bool modelled() const { return modelled_; }
   const std::string& job() const { return job_; }
+  /// The job's own resident memory at its peak, sampled or not, as the traces
+  /// say; 0 if they do not.
+  Bytes private_bytes() const { return private_bytes_; }
 
   /// The accesses of window w, ordered by object.
   std::span<const WindowAccess> accesses(std::size_t w) const;
@@ -107,6 +110,7 @@ class Differential {
   double slow_ns_ = 0;
   double fast_ns_ = 0;
   Bytes page_bytes_ = 4096;
+  Bytes private_bytes_ = 0;
   bool modelled_ = false;
   std::string job_;
 };

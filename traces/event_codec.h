@@ -45,6 +45,7 @@ class EventEncoder {
   void clear();
 
   void number(std::unsigned_integral auto value) { put_varint(row_, value); }
+  void later_number(std::uint64_t value) { number(value); }
   void integer(std::int64_t value) {
     put_varint(row_, fold(static_cast<std::uint64_t>(value)));
   }
@@ -95,6 +96,10 @@ class EventDecoder {
   /// How much of the limit is left; 0 once it was passed.
   Bytes left() const { return left_; }
 
+  /// A field that files of before may lack: it then keeps its default.
+  void later_number(std::uint64_t& value) {
+    if (row_.left() > 0) number(value);
+  }
   void number(bool& value) { value = row_.varint() != 0; }
   template <std::unsigned_integral T>
   void number(T& value) {

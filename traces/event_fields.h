@@ -78,6 +78,7 @@ void event_fields(auto& coder, MaybeConst<Loss> auto& loss) {
 void event_fields(auto& coder, MaybeConst<Trace::End> auto& end) {
   coder.integer(end.exit_status);
   coder.time(end.run_ns);
+  coder.later_number(end.private_bytes);
 }
 
 }  // namespace thermocline

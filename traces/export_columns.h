@@ -109,6 +109,7 @@ void export_columns(auto& show, const Trace::Info& info) {
 void export_columns(auto& show, const Trace::End& end) {
   show("exit_status", end.exit_status);
   show("run_ns", end.run_ns);
+  show("private_bytes", end.private_bytes);
 }
 
 }  // namespace thermocline

@@ -106,6 +106,9 @@ struct Trace {
     bool known = false;
     int exit_status = 0;  // as a shell reports it: 128 + signal
     Nanos run_ns = 0;     // measured run time on Info::clock
+    // The job's own resident memory (RssAnon) at its peak, touched or not by
+    // what was sampled; 0: not known.
+    Bytes private_bytes = 0;
     bool operator==(const End&) const = default;
   };
 

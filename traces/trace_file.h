@@ -37,7 +37,9 @@ class TraceWriter {
   // more than 4 MiB is left out and counted in a Loss of source "writer". A
   // failure to write shows at the next flush() or finish().
   void add(const Mapping& mapping);
-  void add(const Tensor& tensor);  // when it dies, or at the end if alive
+  // When it dies; one that lives may be added as such, and again when it has
+  // died.
+  void add(const Tensor& tensor);
   void add(const Operator& op);
   void add(const Mark& mark);
   void add(const Counters& counters);
@@ -67,8 +69,8 @@ struct ReadTrace {
   std::uint64_t blocks = 0;   // read whole, skipped ones included
   std::uint64_t skipped = 0;  // of a kind or codec that this reader lacks
   // What broke the invariants of a Trace and was therefore left out: tensors
-  // whose serial came before, and reads and writes of tensors that the file
-  // does not hold (the live ones of a cut trace).
+  // whose serial came before and was another's, and reads and writes of tensors
+  // that the file does not hold (the live ones of a cut trace).
   std::uint64_t dropped = 0;
   Bytes file_bytes = 0;
 };

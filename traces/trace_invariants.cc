@@ -13,21 +13,39 @@ std::vector<ObjectId> sorted_serials(const std::vector<Tensor>& tensors) {
   return serials;
 }
 
-std::uint64_t drop_duplicates(std::vector<Tensor>& tensors,
-                              const std::vector<ObjectId>& serials) {
+// Keeps one tensor of each serial, the first, and takes its death from a later
+// one: a tensor may be written while it lives and again when it has died.
+// Returns how many were dropped that did not say anything new in this way.
+std::uint64_t merge_duplicates(std::vector<Tensor>& tensors,
+                               const std::vector<ObjectId>& serials) {
   if (std::adjacent_find(serials.begin(), serials.end()) == serials.end()) {
     return 0;
   }
   std::vector<ObjectId> known = serials;
   known.erase(std::unique(known.begin(), known.end()), known.end());
-  std::vector<bool> met(known.size(), false);
-  return std::erase_if(tensors, [&](const Tensor& tensor) {
+  std::vector<Tensor*> first(known.size(), nullptr);
+  std::vector<bool> again(tensors.size(), false);
+  std::uint64_t dropped = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Tensor& tensor = tensors[i];
     const auto at = std::lower_bound(known.begin(), known.end(), tensor.serial);
-    auto seen = met[static_cast<std::size_t>(at - known.begin())];
-    const bool again = seen;
-    seen = true;
-    return again;
-  });
+    Tensor*& kept = first[static_cast<std::size_t>(at - known.begin())];
+    if (kept == nullptr) {
+      kept = &tensor;
+      continue;
+    }
+    again[i] = true;
+    Tensor alive = tensor;
+    alive.died = -1;
+    if (kept->died < 0 && alive == *kept) {
+      kept->died = tensor.died;
+    } else {
+      ++dropped;
+    }
+  }
+  std::size_t i = 0;
+  std::erase_if(tensors, [&](const Tensor&) { return again[i++]; });
+  return dropped;
 }
 
 }  // namespace
@@ -35,7 +53,7 @@ std::uint64_t drop_duplicates(std::vector<Tensor>& tensors,
 std::uint64_t restore_invariants(Trace& trace) {
   trace.sort();
   const auto serials = sorted_serials(trace.tensors);
-  std::uint64_t dropped = drop_duplicates(trace.tensors, serials);
+  std::uint64_t dropped = merge_duplicates(trace.tensors, serials);
   const auto unknown = [&](ObjectId serial) {
     return !std::binary_search(serials.begin(), serials.end(), serial);
   };

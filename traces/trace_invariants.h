@@ -10,9 +10,11 @@
 
 namespace thermocline {
 
-/// Sorts the trace, removes all but the first tensor of each serial, and
-/// removes reads and writes of tensors that are not there. Returns how many
-/// tensors, reads and writes were removed. Cost: O(n log n).
+/// Sorts the trace, makes one of the tensors of each serial (the first; its
+/// death may come from a later one that is otherwise the same), and removes
+/// reads and writes of tensors that are not there. Returns how many tensors
+/// that contradict the first, reads and writes were removed.
+/// Cost: O(n log n).
 std::uint64_t restore_invariants(Trace& trace);
 
 }  // namespace thermocline

@@ -45,18 +45,14 @@ TEST(Job, DoesNotRunBeforeItIsReleased) {
 }
 
 TEST(Job, NamesACommandThatIsNotThere) {
-  auto job = Job::start(command({"/no/such/program"}));
-  ASSERT_TRUE(job);
-  const auto status = job->release();
+  const auto status = Job::start(command({"/no/such/program"}));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Error::Code::kNotFound);
   EXPECT_NE(status.error().message.find("/no/such/program"), std::string::npos);
 }
 
 TEST(Job, NamesACommandThatMayNotBeRun) {
-  auto job = Job::start(command({"/etc/passwd"}));
-  ASSERT_TRUE(job);
-  const auto status = job->release();
+  const auto status = Job::start(command({"/etc/passwd"}));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Error::Code::kPermission);
 }
@@ -97,7 +93,9 @@ TEST(Job, FixedAddressesAreTheSameInTwoRuns) {
     std::string line;
     std::getline(file, line);
     ASSERT_FALSE(line.empty());
-    if (run == 1) EXPECT_EQ(line, before);
+    if (run == 1) {
+      EXPECT_EQ(line, before);
+    }
     before = line;
   }
   unlink(path.c_str());

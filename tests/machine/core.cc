@@ -189,9 +189,8 @@ void Core::report(const Access& access, unsigned tier, Picos issued,
   unsigned& left = access.store ? stores_left_ : loads_left_;
   if (period == 0 || --left != 0) return;
   left = period;
-  observer_->sample(
-      {access, cpu_, tier, period, issued - ahead_,
-       done > issued ? done - issued : 0});
+  observer_->sample({access, cpu_, tier, period, issued - ahead_,
+                     done > issued ? done - issued : 0});
 }
 
 void Core::rest() {

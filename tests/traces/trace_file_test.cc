@@ -63,7 +63,7 @@ TEST(TraceFile, RoundTripOfExtremeValues) {
 
 TEST(TraceFile, RoundTripOfManyBlocksAndOutOfOrderEvents) {
   Trace trace;
-  trace.end = {true, 3, 99};
+  trace.end = {true, 3, 99, 1 << 30};
   Dice dice(1);
   for (int i = 0; i < 40'000; ++i) {
     Sample sample;
@@ -127,6 +127,20 @@ TEST(TraceFile, InvariantsAreRestored) {
   EXPECT_EQ(read->trace.tensors[1].born, 20);
   EXPECT_THAT(read->trace.operators[0].reads, testing::ElementsAre(7, 8));
   EXPECT_TRUE(read->trace.operators[0].writes.empty());
+}
+
+TEST(TraceFile, ATensorWrittenAliveAndAgainWhenDeadIsOne) {
+  Trace trace;
+  trace.end.known = true;
+  trace.tensors = {{7, 0x1000, 64, 20, -1, "a"}, {8, 0x2000, 64, 21, -1, ""}};
+  trace.tensors.push_back(trace.tensors[0]);
+  trace.tensors.back().died = 40;
+  const auto read = read_trace(bytes_of(trace), "t.trace");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->dropped, 0);
+  ASSERT_EQ(read->trace.tensors.size(), 2);
+  EXPECT_EQ(read->trace.tensors[0].died, 40);
+  EXPECT_EQ(read->trace.tensors[1].died, -1);
 }
 
 TEST(TraceFile, WhatALaterMinorVersionAddedIsPassedOver) {
