@@ -92,8 +92,8 @@ class Learned final : public Policy {
     const double rate = window_s_ > 0 ? 1 / window_s_ : 0;
     std::string text =
         std::string("the agent prefers ") + (score > 0 ? "fast" : "slow") +
-        " memory: advantage " + number(score * ns_per_byte_ * 1048576 / 1e3) +
-        " us per MiB and window, rank " + std::to_string(rank) + " of " +
+        " memory: advantage " + number(score * ns_per_byte_ * 1048576 / 1e6) +
+        " ms per MiB and window, rank " + std::to_string(rank) + " of " +
         std::to_string(all) + "; it lies in tier " + std::to_string(one.tier) +
         " of " + std::to_string(tiers_);
     if (score > 0 && one.tier > 0) {

@@ -201,7 +201,7 @@ TEST_F(Commands, RunDoesNotStartTheJobWithoutItsDaemon) {
   refused({"--options", "{"}, "JSON");
   Child first({THERMOCLINED, "--mover", "dry", "--socket", socket(),
                "--machine", scratch / "two.json", "--ready-fd", "9"});
-  ASSERT_EQ(first.ready(), "ready\n");
+  ASSERT_EQ(first.ready(), "ready\n") << (first.wait(), first.output());
   refused({}, "api.sock");  // in use
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0);
@@ -246,7 +246,7 @@ TEST_F(Commands, QueryAsksARunningService) {
   Child daemon({THERMOCLINED, "--mover", "dry", "--socket", socket(),
                 "--machine", scratch / "two.json", "--pid",
                 std::to_string(job.pid()), "--ready-fd", "9"});
-  ASSERT_EQ(daemon.ready(), "ready\n");
+  ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
   const auto ask = [&](Words words) {
     words.insert(words.begin(), "query");
     words.insert(words.end(), {"--socket", socket()});

@@ -58,6 +58,7 @@ class Child {
       ::dup2(out[1], 1);
       ::dup2(out[1], 2);
       ::dup2(ready[1], 9);
+      ::fcntl(9, F_SETFD, 0);  // where it was 9 already, dup2 did nothing
       std::vector<char*> words;
       for (const auto& word : command) {
         words.push_back(const_cast<char*>(word.c_str()));
