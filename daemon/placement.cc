@@ -15,7 +15,8 @@ Result<std::vector<int>> birth_nodes(const std::string& policy,
   if (tier == kNoTier) return std::vector<int>{};
   if (machine.tiers.size() < 2) {
     return unsupported("policy " + policy +
-                       " needs two tiers of memory; this machine has one");
+                       " needs two tiers of memory; this machine has one; "
+                       "--machine FILE describes another");
   }
   return machine.tiers[tier].nodes;
 }

@@ -339,7 +339,9 @@ Result<RecordReport> record(
   if (!sampler) return sampler.error();
 
   // A stream says in its header which clock it runs on.
-  if (auto header = (*sampler)->read(milliseconds(500)); !header) {
+  const bool streams = (*sampler)->descriptor() >= 0;
+  if (auto header = (*sampler)->read(milliseconds(streams ? 500 : 0));
+      !header) {
     return header.error();
   }
 
