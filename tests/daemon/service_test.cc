@@ -75,6 +75,46 @@ TEST_F(ServiceTest, ShowsThePolicyWhatWasSampled) {
   EXPECT_EQ(script->objects[1].loads, 0);  // each window alone
 }
 
+TEST_F(ServiceTest, KeepsRoomForWhatTheTargetWillAllocateAnew) {
+  start();
+  const auto resident = [&](Bytes bytes) {  // "size resident shared"
+    kernel.files["proc/7/statm"] =
+        "900000 " + std::to_string(bytes / kPage + 10) + " 10 0 0 0 0\n";
+    service->glance();
+  };
+  window();
+  const Bytes all = script->tiers[0].capacity;
+  const Bytes slow = script->tiers[1].capacity;
+  resident(5 * kRegion);
+  resident(2 * kRegion);
+  window();
+  EXPECT_EQ(script->tiers[0].capacity, all - 3 * kRegion);
+  EXPECT_EQ(script->tiers[1].capacity, slow);
+  resident(5 * kRegion);  // at its peak: it wants no more
+  window();
+  EXPECT_EQ(script->tiers[0].capacity, all);
+  resident(4 * kGiB);
+  resident(0);
+  window();
+  EXPECT_EQ(script->tiers[0].capacity, all - all / 2);  // half at most
+}
+
+TEST_F(ServiceTest, MemoryThatIsUnmappedIsGoneAtOnce) {
+  Service::Options options;
+  options.target.pages_per_window = 64;  // one region's turn a window
+  start(options);
+  for (int i = 0; i < 5; ++i) window();  // region 3's turn has just been
+  ASSERT_EQ(script->tiers[1].used, 4 * kRegion);
+  for (Address page = 0; page < 64; ++page) {
+    kernel.node_of.erase(kBase + 3 * kRegion + page * kPage);
+  }
+  kernel.files["proc/7/maps"] =
+      ScriptedKernel::maps_line(kBase, kBase + 3 * kRegion);
+  window();
+  EXPECT_EQ(script->tiers[1].used, 3 * kRegion);
+  EXPECT_EQ(script->objects.at(3).bytes, 0u);
+}
+
 TEST_F(ServiceTest, MovesAndReports) {
   script->moves = {{{1, 1, 0}}, {}};
   start();
