@@ -1,27 +1,8 @@
-"""The demo's figures: the machine's description, the footprint, the table."""
+"""The demo's figures: the footprint, the largest tensor, the table."""
 import csv
 import json
 import pathlib
 import sys
-
-
-def machine(kinds_file, kind, fast_mib, slow_mib):
-    """Machine (estimator/machine.h) of the emulated machine, as JSON."""
-    kinds = json.loads(pathlib.Path(kinds_file).read_text())
-    tiers = []
-    for node, (name, mib) in enumerate([("dram-ddr5", fast_mib), (kind, slow_mib)]):
-        of = {key: value["value"] for key, value in kinds["kinds"][name].items()
-              if isinstance(value, dict)}
-        tiers.append({
-            "name": "dram" if node == 0 else kind, "nodes": [node],
-            "capacity": int(mib) << 20,
-            "read_ns": of["read_latency_ns"], "write_ns": of["read_latency_ns"],
-            "read_bytes_per_s": of["read_gb_per_s"] * 1e9,
-            "write_bytes_per_s": of["write_gb_per_s"] * 1e9,
-            "durable": kind == "optane" and node == 1})
-    print(json.dumps({"name": f"emulated DRAM and {kind}", "tiers": tiers, "cpus": 2,
-                      "cycles_per_ns": kinds["core"]["ghz"]["value"],
-                      "emulated": True}, indent=2))
 
 
 def files():
@@ -97,4 +78,4 @@ def table(results):
 
 
 if __name__ == "__main__":
-    {"machine": machine, "files": files, "tensor": tensor, "half": half, "table": table}[sys.argv[1]](*sys.argv[2:])
+    {"files": files, "tensor": tensor, "half": half, "table": table}[sys.argv[1]](*sys.argv[2:])

@@ -1,180 +1,152 @@
 // machine_bench: what memory costs inside the emulated machine.
 //
-//   machine_bench [MEBIBYTES [ACCESSES]]      default: 32 200000
+//   machine_bench [--threads N] [--loaded] [--json] [MEBIBYTES [ACCESSES]]
 //
-// For every node: pointer chase, independent gather, sequential read, write
-// and copy; nanoseconds per access (per 64-byte line for the sequential ones)
-// by the guest's clock, by the virtual clock, and the part of the latter that
-// is waiting for memory. All figures are emulated.
-#include <fcntl.h>
+// For every node: pointer chase, independent gather and scatter, sequential
+// read, write, copy, and mixed (two lines read for each one written);
+// nanoseconds per access (per 64-byte line for the sequential ones) by the
+// guest's clock, by the virtual clock, the part of the latter that is waiting
+// for memory, the bandwidth, and for how much of the time all threads ran. With
+// --loaded, the latency of the chase beside another vCPU's traffic instead. All
+// figures are emulated.
 #include <numa.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
+#include <cstring>
+#include <exception>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <random>
-#include <string>
-#include <vector>
+
+#include "tests/machine/bench_kernels.h"
+#include "tests/machine/bench_loaded.h"
 
 namespace {
 
-using Json = nlohmann::json;
+using namespace thermocline;
+using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kWordsPerLine = 8;
-constexpr const char* kPort = "/dev/virtio-ports/thermocline.clock";
-
-// The machine's clock; without a model all its readings are zero.
-class VirtualClock {
- public:
-  struct Reading {
-    double busy_ns = 0;
-    double stall_ns = 0;
-  };
-
-  VirtualClock() : port_(::open(kPort, O_RDWR)) {
-    if (port_ < 0) std::perror(kPort);
-  }
-  ~VirtualClock() {
-    if (port_ >= 0) ::close(port_);
-  }
-  VirtualClock(const VirtualClock&) = delete;
-  VirtualClock& operator=(const VirtualClock&) = delete;
-
-  Reading read() const {
-    Reading reading;
-    if (port_ < 0 || ::write(port_, "now\n", 4) != 4) return reading;
-    std::string answer;
-    char buffer[4096];
-    while (answer.empty() || answer.back() != '\n') {
-      const ssize_t got = ::read(port_, buffer, sizeof buffer);
-      if (got <= 0) return reading;
-      answer.append(buffer, static_cast<std::size_t>(got));
-    }
-    const Json state = Json::parse(answer);
-    for (const Json& cpu : state.at("cpus")) {
-      reading.busy_ns += cpu.at("busy_ns").get<double>();
-      reading.stall_ns += cpu.at("stall_ns").get<double>();
-    }
-    return reading;
-  }
-
- private:
-  int port_;
+struct Options {
+  bool json = false;
+  bool loaded = false;
+  long threads = 1;
+  long mebibytes = 32;
+  long accesses = 200000;
 };
 
-struct Buffer {
-  Buffer(std::size_t bytes, int node)
-      : size(bytes),
-        words(static_cast<std::uint64_t*>(numa_alloc_onnode(bytes, node))) {
-    if (words == nullptr) std::abort();
-    std::fill(words, words + count(), 1);
+bool parse(int count, char** arguments, Options& options) {
+  int places = 0;
+  for (int i = 1; i < count; ++i) {
+    const char* const word = arguments[i];
+    if (std::strcmp(word, "--json") == 0) {
+      options.json = true;
+    } else if (std::strcmp(word, "--loaded") == 0) {
+      options.loaded = true;
+    } else if (std::strcmp(word, "--threads") == 0 && i + 1 < count) {
+      options.threads = std::atol(arguments[++i]);
+    } else if (word[0] != '-' && places < 2) {
+      (places++ == 0 ? options.mebibytes : options.accesses) = std::atol(word);
+    } else {
+      return false;
+    }
   }
-  ~Buffer() { numa_free(words, size); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  std::size_t count() const { return size / sizeof *words; }
-  std::size_t lines() const { return count() / kWordsPerLine; }
-
-  std::size_t size;
-  std::uint64_t* words;
-};
-
-volatile std::uint64_t sink;
-
-// Fills the cache with clean lines of DRAM, so that a measurement pays for no
-// line written back on behalf of the one before.
-void wash_cache() {
-  static Buffer clean(4 << 20, 0);
-  for (std::size_t i = 0; i < clean.count(); i += kWordsPerLine) {
-    sink = clean.words[i];
-  }
+  return options.threads > 0 && options.mebibytes > 0 && options.accesses > 0;
 }
 
-void measure(const VirtualClock& clock, int node, const char* name,
-             std::size_t accesses, const std::function<void()>& work) {
-  using Clock = std::chrono::steady_clock;
-  wash_cache();
-  const auto before = clock.read();
-  const auto begin = Clock::now();
-  work();
-  const std::chrono::duration<double, std::nano> guest = Clock::now() - begin;
-  const auto after = clock.read();
-  const auto each = static_cast<double>(accesses);
-  std::printf("node %d  %-8s %9.1f %9.1f %9.1f\n", node, name,
-              guest.count() / each, (after.busy_ns - before.busy_ns) / each,
-              (after.stall_ns - before.stall_ns) / each);
+void print(const KernelResult& result) {
+  std::printf("node %d  %-8s %7u %9.1f %9.1f %9.1f %9.2f %7.0f%%\n",
+              result.node, result.kernel.c_str(), result.threads,
+              result.guest_ns, result.virtual_ns, result.stall_ns,
+              result.gb_per_s, 100 * result.together);
   std::fflush(stdout);
 }
 
-std::vector<std::uint32_t> shuffled_lines(std::size_t lines) {
-  std::vector<std::uint32_t> order(lines);
-  std::iota(order.begin(), order.end(), 0u);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return order;
+void print(const LoadedLatency& point) {
+  std::printf("node %d  %9.2f %9.1f\n", point.node, point.injected_gb_per_s,
+              point.chase_ns);
+  std::fflush(stdout);
 }
 
-void run(const VirtualClock& clock, int node, std::size_t bytes,
-         std::size_t accesses) {
-  Buffer data(bytes, node);
-  Buffer target(bytes, node);
-  const auto order = shuffled_lines(data.lines());
-  accesses = std::min(accesses, order.size());
-  std::uint64_t* const words = data.words;
+Json to_json(const KernelResult& result) {
+  return {{"node", result.node},
+          {"kernel", result.kernel},
+          {"threads", result.threads},
+          {"guest_ns", result.guest_ns},
+          {"virtual_ns", result.virtual_ns},
+          {"stall_ns", result.stall_ns},
+          {"gb_per_s", result.gb_per_s},
+          {"together", result.together}};
+}
 
-  for (std::size_t i = 0; i < order.size(); ++i) {  // one cycle through all
-    words[order[i] * kWordsPerLine] =
-        order[(i + 1) % order.size()] * kWordsPerLine;
+Json to_json(const LoadedLatency& point) {
+  return {{"node", point.node},
+          {"injected_gb_per_s", point.injected_gb_per_s},
+          {"chase_ns", point.chase_ns}};
+}
+
+int run(const Options& options) {
+  BenchClock clock;
+  const BenchSize size{static_cast<std::size_t>(options.mebibytes) << 20,
+                       static_cast<std::size_t>(options.accesses)};
+  Json results = Json::array();
+  const auto show = [&](const auto& found) {
+    for (const auto& result : found) {
+      if (options.json) {
+        results.push_back(to_json(result));
+      } else {
+        print(result);
+      }
+    }
+  };
+  if (!options.json) {
+    std::puts(options.loaded
+                  ? "emulated: traffic of another vCPU, latency beside it\n"
+                    "        injected, GB/s   chase, ns"
+                  : "emulated ns per access, or per line\n"
+                    "                 threads     guest   virtual"
+                    "  of it stalls   GB/s  at once");
   }
-  measure(clock, node, "chase", accesses, [&] {
-    std::uint64_t at = order[0] * kWordsPerLine;
-    for (std::size_t i = 0; i < accesses; ++i) at = words[at];
-    sink = at;
-  });
-  measure(clock, node, "gather", accesses, [&] {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < accesses; ++i) {
-      sum += words[order[i] * kWordsPerLine];
+  for (int node = 0; node <= numa_max_node(); ++node) {
+    if (options.loaded) {
+      show(run_loaded(clock, node, size.bytes, size.accesses));
+    } else {
+      show(run_kernels(clock, node, static_cast<unsigned>(options.threads),
+                       size));
     }
-    sink = sum;
-  });
-  measure(clock, node, "scatter", accesses, [&] {
-    for (std::size_t i = 0; i < accesses; ++i) {
-      words[order[i] * kWordsPerLine] = i;
-    }
-  });
-  measure(clock, node, "read", data.lines(), [&] {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < data.count(); ++i) sum += words[i];
-    sink = sum;
-  });
-  measure(clock, node, "write", data.lines(), [&] {
-    for (std::size_t i = 0; i < data.count(); ++i) words[i] = i;
-  });
-  measure(clock, node, "copy", data.lines(),
-          [&] { std::copy(words, words + data.count(), target.words); });
+  }
+  if (!options.json) return 0;
+  const std::string state = clock.now();
+  Json report;
+  report["emulated"] = true;
+  report["kinds"] =
+      state.empty() ? Json::array() : Json::parse(state).at("kinds");
+  report[options.loaded ? "loaded_latency" : "kernels"] = std::move(results);
+  std::puts(report.dump(1).c_str());
+  return 0;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const long mebibytes = count > 1 ? std::atol(arguments[1]) : 32;
-  const long accesses = count > 2 ? std::atol(arguments[2]) : 200000;
-  if (mebibytes <= 0 || accesses <= 0 || numa_available() < 0) {
-    std::fprintf(stderr, "usage: machine_bench [MEBIBYTES [ACCESSES]]\n");
+  Options options;
+  if (!parse(count, arguments, options) || numa_available() < 0) {
+    std::fputs(
+        "usage: machine_bench [--threads N] [--loaded] [--json] "
+        "[MEBIBYTES [ACCESSES]]\n",
+        stderr);
     return 1;
   }
-  const VirtualClock clock;
-  std::printf("emulated ns per access, or per line\n");
-  std::printf("                     guest   virtual  of it stalls\n");
-  for (int node = 0; node <= numa_max_node(); ++node) {
-    run(clock, node, static_cast<std::size_t>(mebibytes) << 20,
-        static_cast<std::size_t>(accesses));
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  const long wanted = options.loaded ? 2 : options.threads;
+  if (cpus < wanted) {
+    std::fprintf(stderr, "machine_bench: %ld vCPUs, %ld are needed\n", cpus,
+                 wanted);
+    return 1;
   }
-  return 0;
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "machine_bench: %s\n", error.what());
+    return 1;
+  }
 }

@@ -16,19 +16,32 @@ tiers=$(grep -l . /sys/devices/virtual/memory_tiering/memory_tier*/nodelist | wc
 bin=build/release/bin
 $bin/machine_clock now | grep -q '"ok":true' || fail "the clock does not answer"
 $bin/machine_bench 4 20000 | tee /tmp/bench
-stalls() { awk -v node="$1" '$2 == node && $3 == "chase" {print int($NF)}' /tmp/bench; }
+stalls() { awk -v node="$1" '$2 == node && $3 == "chase" {print int($7)}' /tmp/bench; }
 (($(stalls 1) > 2 * $(stalls 0))) ||
   fail "a chase stalls $(stalls 0) ns on node 0, $(stalls 1) ns on node 1"
 
-# The samples are what perf makes of a perf pipe stream.
+# Its figures as JSON, the curve of latency under load among them.
+$bin/machine_bench --loaded --json 2 2000 >/tmp/curve
+grep -q '"chase_ns"' /tmp/curve || fail "no loaded latency: $(head -c 200 /tmp/curve)"
+
+# A captured stream is what perf makes of a file of its own, and holds as many
+# samples as the clock counted. The clock counts records: those of the counters
+# too, each of which perf shows as one line per counter.
 $bin/machine_clock start 97 97 >/dev/null
 cat /dev/virtio-ports/thermocline.samples >/tmp/dump &
 numactl --membind=1 $bin/machine_bench 4 20000 >/dev/null
 $bin/machine_clock stop >/dev/null
 wait
-samples=$(perf script -i - <'/tmp/dump' 2>/dev/null | grep -c 'loads\|stores' || true)
-((samples > 100)) || fail "perf sees $samples samples in the stream"
-echo "perf reads $samples samples from the stream"
+perf script -i /tmp/dump 2>/dev/null | awk '{print $6}' | sort | uniq -c >/tmp/events
+number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"; }
+event() { awk -v name="$1:" '$2 == name {print $1}' /tmp/events; }
+sent=$($bin/machine_clock now | number samples)
+loads=$(event loads) stores=$(event stores) counts=$(event instructions)
+((loads > 100 && stores > 100 && counts > 10)) ||
+  fail "perf sees $loads loads, $stores stores, $counts counts in the stream"
+((loads + stores + counts == sent)) ||
+  fail "perf sees $loads loads, $stores stores, $counts counts, the clock $sent"
+echo "perf reads all of $sent records: $loads loads, $stores stores, $counts counts"
 
 # Pages really move between the two nodes.
 $bin/two_nodes_probe

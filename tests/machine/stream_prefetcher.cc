@@ -17,7 +17,7 @@ bool same_page(std::uint64_t a, std::uint64_t b) {
 }  // namespace
 
 StreamPrefetcher::StreamPrefetcher(const CoreKind& core)
-    : count_(std::clamp(core.streams, 1u, kMaxStreams)),
+    : count_(std::min(core.streams, kMaxStreams)),
       distance_(std::clamp(core.prefetch_lines, 1u, kMaxDistance)) {}
 
 StreamPrefetcher::Stream* StreamPrefetcher::follow(std::uint64_t line) {

@@ -21,7 +21,8 @@ class StreamPrefetcher {
   static constexpr unsigned kMaxStreams = 32;
   static constexpr unsigned kMaxDistance = 31;
 
-  /// Streams and distance beyond the limits above are cut to them.
+  /// Streams and distance beyond the limits above are cut to them. Without
+  /// streams nothing is fetched ahead.
   explicit StreamPrefetcher(const CoreKind& core);
 
   struct Stream {

@@ -1,0 +1,95 @@
+#include "tests/machine/workloads/run.h"
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "tests/machine/workloads/digest.h"
+
+namespace thermocline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Copy {
+  std::unique_ptr<Workload> workload;
+  std::uint64_t digest = 0;
+};
+
+// Calls what(copy) for all copies at once, the first on this thread.
+void together(std::vector<Copy>& copies,
+              const std::function<void(Copy&)>& what) {
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < copies.size(); ++i) {
+    others.emplace_back([&, i] { what(copies[i]); });
+  }
+  what(copies.front());
+}
+
+std::string hexadecimal(std::uint64_t word) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%016llx",
+                static_cast<unsigned long long>(word));
+  return text;
+}
+
+std::uint64_t step(std::vector<Copy>& copies, std::uint64_t index) {
+  together(copies,
+           [index](Copy& copy) { copy.digest = copy.workload->step(index); });
+  Digest digest;
+  for (const Copy& copy : copies) digest.add(copy.digest);
+  return digest.value();
+}
+
+std::string seconds_since(Clock::time_point began) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f",
+                std::chrono::duration<double>(Clock::now() - began).count());
+  return text;
+}
+
+}  // namespace
+
+Result<std::uint64_t> run_workload(
+    const RunSettings& s,
+    const std::function<void(const std::string&)>& print) {
+  const auto kind = workloads().find(s.name);
+  if (kind == workloads().end()) {
+    return not_found("no workload named \"" + s.name + "\"; see --list");
+  }
+  if (s.threads < 1 || s.mebibytes / s.threads < kLeastMebibytes) {
+    return invalid("--threads: each needs " + std::to_string(kLeastMebibytes) +
+                   " MiB; use fewer, or a larger --size");
+  }
+  print("workload " + s.name + ": " + std::to_string(s.mebibytes) + " MiB, " +
+        std::to_string(s.steps) + " steps, seed " + std::to_string(s.seed));
+  std::vector<Copy> copies(s.threads);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    copies[i].workload =
+        kind->second.make({(s.mebibytes << 20) / s.threads, s.seed + i});
+  }
+  together(copies, [](Copy& copy) { copy.workload->prepare(); });
+
+  print("prepared");  // measurements may begin
+
+  Digest digest;
+  for (std::uint64_t i = 0; i < s.steps; ++i) {
+    const auto began = Clock::now();
+    const std::uint64_t checksum = step(copies, i);
+    digest.add(checksum);
+    print("step " + std::to_string(i) + " checksum " + hexadecimal(checksum) +
+          " seconds " + seconds_since(began));
+  }
+  print("done");  // and end
+  for (Copy& copy : copies) {
+    if (!s.check) break;
+    if (const Status status = copy.workload->check(); !status) {
+      return status.error().within("workload " + s.name);
+    }
+  }
+  print("checksum " + hexadecimal(digest.value()));
+  return digest.value();
+}
+
+}  // namespace thermocline

@@ -1,0 +1,17 @@
+#!/bin/sh
+# torch_test.sh NAME: a torch workload trains, its loss falls, and two runs give
+# the same bits.
+set -eu
+here=$(dirname "$0")
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+for run in 1 2; do
+  /usr/bin/python3 -B "$here/torch_training.py" "$1" --size 8 --steps 4 --seed 7 \
+    >"$out/$run"
+  sed -i 's/ seconds .*//' "$out/$run"
+done
+cmp "$out/1" "$out/2"
+[ "$(head -n 1 "$out/1")" = "workload $1: 8 MiB, 4 steps, seed 7" ]
+[ "$(grep -c '^step [0-3] checksum 0x[0-9a-f]\{16\}$' "$out/1")" = 4 ]
+tail -n 1 "$out/1" | grep -q '^checksum 0x[0-9a-f]\{16\}$'
