@@ -77,7 +77,9 @@ TEST(Workloads, CopiesHaveSeedsOfTheirOwn) {
   const auto result = run_workload(
       two, [&](const std::string& line) { lines.push_back(line); });
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(lines.size(), 4U);
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_EQ(lines[1], "prepared");
+  EXPECT_EQ(lines[4], "done");
   EXPECT_NE(*result, checksum("gups", 1));
 }
 
