@@ -47,7 +47,8 @@ bool ObserverSession::take(std::span<const std::uint8_t> whole) {
   if (!message) return false;
   const bool hello = std::holds_alternative<ObserverHello>(*message);
   if (hello != (state_ == State::kNew)) return false;
-  return std::visit([this](auto&& what) { return take(std::move(what)); },
+  return std::visit([this]<typename What>(
+                        What&& what) { return take(std::forward<What>(what)); },
                     std::move(*message));
 }
 
