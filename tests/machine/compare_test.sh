@@ -18,8 +18,9 @@ refused() {  # refused TEXT ARGUMENT...
 refused '"nonesuch"; there are .*gups' --workload nonesuch
 refused 'fast-share' --workload gups --fast-share 2
 refused 'contender "upstairs"' --workload gups --contenders first_touch,upstairs
+refused 'larger --size' --workload gups --option=--size=16 --option=--no-check
 
-"$compare" --workload gups --option=--size=16 --option=--steps=4 --option=--no-check \
+"$compare" --workload gups --option=--size=64 --option=--steps=2 --option=--no-check \
   --contenders linux,all_fast --json "$out/json" >"$out/said" 2>&1 || fail "it failed"
 cat "$out/said"
 python3 - "$out/json" <<'CHECK'
