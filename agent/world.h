@@ -29,9 +29,8 @@ struct World {
   std::vector<double> move_ns_byte;  // [from * tiers + to]: a moved byte's cost
   std::vector<Bytes> bytes;          // by object
   std::vector<Window> windows;
-  Bytes resident =
-      0;  // the job's memory at its peak, touched or not; 0: unknown
-  double period = 1;  // accesses that one sample stands for, about
+  Bytes resident = 0;  // of the job at its peak, touched or not; 0: unknown
+  double period = 1;   // accesses that one sample stands for, about
 
   static World from(const Differential& differential);
 

@@ -23,7 +23,8 @@ class Job {
     bool fixed_addresses = false;  // no address randomisation: two runs match
   };
 
-  /// Forks; the child waits. Errors: kIo.
+  /// Forks; the child waits. Errors: kNotFound and kPermission, naming the
+  /// command, when it cannot be run; kUnsupported; kIo.
   static Result<Job> start(Options options);
   Job(Job&& other) noexcept;
   Job& operator=(Job&& other) noexcept;
@@ -50,7 +51,7 @@ class Job {
   int descriptor_ = -1;
   int go_ = -1;  // write end: one byte lets the child exec
   double cpu_s_ = 0;
-  int failed_ = -1;  // read end: errno of a failed exec
+  int failed_ = -1;  // read end: why the child could not exec
 };
 
 }  // namespace thermocline

@@ -115,6 +115,15 @@ void Target::add_area(const Area& area) {
   areas_.push_back(area);
 }
 
+// The last region may be met twice: an area need not begin where one does.
+template <typename Each>
+void Target::for_each_region(const Area& area, Each each) const {
+  for (Address at = area.start; at < area.end; at += map_.region_bytes()) {
+    if (const auto id = map_.find(at)) each(*id);
+  }
+  if (const auto id = map_.find(area.end - 1)) each(*id);
+}
+
 void Target::notice_growth() {
   seen_.resize(map_.regions().size());
   pages_.resize(seen_.size() * machine_->tiers.size());
@@ -128,10 +137,7 @@ void Target::notice_growth() {
   }
   for (const auto& area : areas_) {
     if (!bound_areas_.contains(area.start)) continue;
-    for (Address at = area.start; at < area.end; at += map_.region_bytes()) {
-      if (const auto id = map_.find(at)) seen_[*id].bound = true;
-    }
-    if (const auto id = map_.find(area.end - 1)) seen_[*id].bound = true;
+    for_each_region(area, [&](ObjectId id) { seen_[id].bound = true; });
   }
 }
 
@@ -139,10 +145,7 @@ void Target::notice_growth() {
 void Target::forget_unmapped() {
   std::vector<bool> mapped(seen_.size(), false);
   for (const auto& area : areas_) {
-    for (Address at = area.start; at < area.end; at += map_.region_bytes()) {
-      if (const auto id = map_.find(at)) mapped[*id] = true;
-    }
-    if (const auto id = map_.find(area.end - 1)) mapped[*id] = true;
+    for_each_region(area, [&](ObjectId id) { mapped[id] = true; });
   }
   for (ObjectId id = 0; id < seen_.size(); ++id) {
     for (TierId t = 0; !mapped[id] && t < machine_->tiers.size(); ++t) {

@@ -106,6 +106,8 @@ class Target {
   Status ask();
   Result<std::uint64_t> ask_about(std::span<const ObjectId> ids);
   template <typename Each>
+  void for_each_region(const Area& area, Each each) const;
+  template <typename Each>
   void for_each_page(ObjectId id, Each each) const;
   void set_pages(ObjectId id, TierId tier, std::uint32_t pages);
 

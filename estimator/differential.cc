@@ -16,6 +16,7 @@ struct Differential::Parts {
   std::vector<Nanos> slow;  // length of each window
   std::vector<Nanos> fast;
   Bytes page_bytes = 4096;
+  Bytes private_bytes = 0;
   bool modelled = false;
   std::string job;
 };
@@ -173,6 +174,7 @@ Result<Differential> Differential::build(Parts parts) {
     out.fast_ns_ += window.fast_ns;
   }
   out.page_bytes_ = std::max<Bytes>(parts.page_bytes, 1);
+  out.private_bytes_ = parts.private_bytes;
   out.modelled_ = parts.modelled;
   out.job_ = std::move(parts.job);
   return out;
@@ -203,14 +205,10 @@ Result<Differential> Differential::from_pair(const Trace& slow,
   const double weight = store_weight(*machine);
   Tally both = mean(tally(slow, slow_cuts, regions, weight),
                     tally(fast, fast_cuts, regions, weight));
-  auto out = build({*std::move(machine), std::move(regions), std::move(both),
-                    lengths(slow_cuts), lengths(fast_cuts),
-                    slow.info.page_bytes, false, job_of(slow)});
-  if (out) {
-    out->private_bytes_ =
-        std::max(slow.end.private_bytes, fast.end.private_bytes);
-  }
-  return out;
+  return build({*std::move(machine), std::move(regions), std::move(both),
+                lengths(slow_cuts), lengths(fast_cuts), slow.info.page_bytes,
+                std::max(slow.end.private_bytes, fast.end.private_bytes), false,
+                job_of(slow)});
 }
 
 Result<Differential> Differential::from_one(const Trace& trace,
@@ -231,11 +229,10 @@ Result<Differential> Differential::from_one(const Trace& trace,
   Tally counts = tally(trace, cuts, regions, store_weight(*machine));
   const auto measured = lengths(cuts);
   auto other = other_endpoint(*machine, counts, measured, is_slow);
-  auto out = build({*std::move(machine), std::move(regions), std::move(counts),
-                    is_slow ? measured : other, is_slow ? other : measured,
-                    trace.info.page_bytes, true, job_of(trace)});
-  if (out) out->private_bytes_ = trace.end.private_bytes;
-  return out;
+  return build({*std::move(machine), std::move(regions), std::move(counts),
+                is_slow ? measured : other, is_slow ? other : measured,
+                trace.info.page_bytes, trace.end.private_bytes, true,
+                job_of(trace)});
 }
 
 std::span<const WindowAccess> Differential::accesses(std::size_t w) const {

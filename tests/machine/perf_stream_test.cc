@@ -7,6 +7,8 @@
 #include <cstring>
 #include <memory>
 
+#include "tests/machine/two_tiers.h"
+
 namespace thermocline {
 namespace {
 
@@ -20,19 +22,10 @@ T at(const std::string& bytes, std::size_t offset) {
 
 class PerfStreamTest : public ::testing::Test {
  protected:
-  PerfStreamTest() : tiers_(std::make_unique<MemoryTier[]>(2)) {
-    std::string error;
-    Kinds kinds;
-    EXPECT_TRUE(read_kinds(MACHINE_KINDS, kinds, error)) << error;
-    core_ = kinds.core;
-    tiers_[0].kind = *kinds.find("dram-ddr5");
-    tiers_[1].kind = *kinds.find("optane");
-    stream_ = std::make_unique<PerfStream>(
-        core_, std::span<const MemoryTier>(tiers_.get(), 2), 2);
-  }
+  PerfStreamTest()
+      : stream_(std::make_unique<PerfStream>(two_.core, two_.all(), 2)) {}
 
-  CoreKind core_;
-  std::unique_ptr<MemoryTier[]> tiers_;
+  TwoTiers two_;
   std::unique_ptr<PerfStream> stream_;
 };
 

@@ -17,6 +17,8 @@
 #include <memory>
 #include <sstream>
 
+#include "tests/machine/two_tiers.h"
+
 namespace thermocline {
 namespace {
 
@@ -80,17 +82,9 @@ class Reader {
 
 class SampleQueueTest : public ::testing::Test {
  protected:
-  SampleQueueTest() : tiers_(std::make_unique<MemoryTier[]>(2)) {
-    std::string error;
-    Kinds kinds;
-    EXPECT_TRUE(read_kinds(MACHINE_KINDS, kinds, error)) << error;
-    core_ = kinds.core;
-    tiers_[0].kind = *kinds.find("dram-ddr5");
-    tiers_[1].kind = *kinds.find("optane");
-    stream_ = std::make_unique<PerfStream>(
-        core_, std::span<const MemoryTier>(tiers_.get(), 2), 2);
-    queue_ = std::make_unique<SampleQueue>(*stream_);
-  }
+  SampleQueueTest()
+      : stream_(std::make_unique<PerfStream>(two_.core, two_.all(), 2)),
+        queue_(std::make_unique<SampleQueue>(*stream_)) {}
 
   static SampledMiss miss(std::uint64_t number, bool store = false) {
     SampledMiss miss;
@@ -104,8 +98,7 @@ class SampleQueueTest : public ::testing::Test {
     return miss;
   }
 
-  CoreKind core_;
-  std::unique_ptr<MemoryTier[]> tiers_;
+  TwoTiers two_;
   std::unique_ptr<PerfStream> stream_;
   std::unique_ptr<SampleQueue> queue_;
 };
