@@ -17,7 +17,7 @@ struct Machine {
   Machine()
       : tiers(std::make_unique<MemoryTier[]>(1)),
         core(std::make_unique<Core>(0, CoreKind{},
-                                    std::span<MemoryTier>(tiers.get(), 1),
+                                    std::span<MemoryTier>(tiers.get(), 1), pace,
                                     periods, nullptr)) {}
 
   // As the plugin does it, less the question where memory is.
@@ -32,6 +32,7 @@ struct Machine {
 
   std::unique_ptr<MemoryTier[]> tiers;
   SamplingPeriods periods;
+  Pace pace{1, 0};
   std::unique_ptr<Core> core;
 };
 

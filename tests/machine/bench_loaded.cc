@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <thread>
 
@@ -15,21 +14,9 @@ namespace {
 constexpr std::size_t kCleanBytes = 4 << 20;
 constexpr int kRepeats = 5;  // a host that is not idle disturbs some of them
 
-// Idles one round: a few instructions that the emulator is slow at.
-void idle_round() { asm volatile("fldpi\n\tfsqrt\n\tfstp %%st(0)" ::: "st"); }
-
-// Emulator time per virtual time of `work`, on vCPU 0.
-template <typename Work>
-double slowness(BenchClock& clock, const Work& work) {
-  using Clock = std::chrono::steady_clock;
-  const std::string before = clock.now();
-  const auto begin = Clock::now();
-  work();
-  const std::chrono::duration<double, std::nano> taken = Clock::now() - begin;
-  const std::string after = clock.now();
-  const double virtual_ns = BenchClock::of_cpu(after, 0).busy_ns -
-                            BenchClock::of_cpu(before, 0).busy_ns;
-  return virtual_ns > 0 ? taken.count() / virtual_ns : 1;
+// Passes time without memory: two instructions a round.
+void idle(int rounds) {
+  asm volatile("1: dec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
 }
 
 // Reads lines in order, over and over, until told to stop.
@@ -39,7 +26,7 @@ void stream(const Buffer& data, int pause, std::atomic<bool>& running,
   for (std::size_t i = 0; !stop.load(std::memory_order_relaxed);
        i = (i + kWordsPerLine) % data.count()) {
     sum += data.words[i];
-    for (int left = pause; left > 0; --left) idle_round();
+    if (pause > 0) idle(pause);
     if (i == 1024 * kWordsPerLine) running = true;
   }
   sink = sum;
@@ -61,21 +48,6 @@ class Curve {
         order_(shuffled_lines(chased_.lines())),
         accesses_(std::min(accesses, order_.size())) {
     link_lines(chased_, order_);
-  }
-
-  // vCPUs meet at a link only while their clocks advance in step. So a stall
-  // is paid at as many times its length as the emulator takes for the idle
-  // rounds, less what the chase itself takes.
-  void step_together() {
-    const double idling = slowness(clock_, [] {
-      for (int i = 0; i < 100'000; ++i) idle_round();
-    });
-    clock_.ask("dilation 0");
-    wash_cache(clean_);
-    const double chasing =
-        slowness(clock_, [this] { chase(chased_, order_[0], accesses_); });
-    clock_.ask("dilation " +
-               std::to_string(std::clamp(idling - chasing, 1.0, 999.0)));
   }
 
   LoadedLatency measure(int pause) {
@@ -123,19 +95,13 @@ class Curve {
 
 std::vector<LoadedLatency> run_loaded(BenchClock& clock, int node,
                                       std::size_t bytes, std::size_t accesses) {
-  const std::string state = clock.now();
-  const double dilation =
-      state.empty() ? 0
-                    : nlohmann::json::parse(state).at("dilation").get<double>();
   stay_on(0);
   Curve curve(clock, node, bytes, accesses);
-  curve.step_together();
   std::vector<LoadedLatency> points;
-  for (const int pause :
-       {-1, 640, 320, 160, 100, 70, 56, 48, 40, 34, 28, 22, 16, 10, 5, 0}) {
+  for (const int pause : {-1, 1920, 960, 480, 300, 240, 180, 150, 120, 100, 80,
+                          60, 45, 30, 15, 0}) {
     points.push_back(curve.measure(pause));
   }
-  clock.ask("dilation " + std::to_string(dilation));
   std::sort(points.begin(), points.end(),
             [](const LoadedLatency& a, const LoadedLatency& b) {
               return a.injected_gb_per_s < b.injected_gb_per_s;

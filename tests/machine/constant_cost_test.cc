@@ -56,8 +56,10 @@ double run(const Model& model, Placement placement) {
   auto tiers = std::make_unique<MemoryTier[]>(2);
   for (unsigned i = 0; i < 2; ++i) tiers[i].kind = model.tiers[i];
   const SamplingPeriods periods;
-  auto core = std::make_unique<Core>(
-      0, model.core, std::span<MemoryTier>(tiers.get(), 2), periods, nullptr);
+  Pace pace(1, 0);
+  auto core = std::make_unique<Core>(0, model.core,
+                                     std::span<MemoryTier>(tiers.get(), 2),
+                                     pace, periods, nullptr);
   const auto load = [&](std::uint64_t address, unsigned tier) {
     core->instructions() += 4;
     if (core->quick_load(address) || core->hit(address, false)) return;

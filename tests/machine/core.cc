@@ -7,19 +7,17 @@ namespace {
 
 constexpr Picos kCountInterval = 1'000'000'000;  // 1 ms
 constexpr unsigned kStoreRing = 64;
-// Behind a link by less, a core queues as if the two ran in step: this is how
-// contention is felt. By more, the emulator ran it late.
-constexpr Picos kInStep = 2'000'000;  // 2 us
 
 bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
 
 }  // namespace
 
 Core::Core(unsigned cpu, const CoreKind& kind, std::span<MemoryTier> tiers,
-           const SamplingPeriods& periods, Observer* observer)
+           Pace& pace, const SamplingPeriods& periods, Observer* observer)
     : cpu_(cpu),
       kind_(kind),
       tiers_(tiers),
+      pace_(pace),
       periods_(periods),
       observer_(observer),
       prefetcher_(kind) {}
@@ -80,24 +78,19 @@ void Core::await_free_store(std::uint64_t instruction) {
   settle(instruction);
 }
 
-void Core::catch_up(const Link& link, std::uint64_t instruction) {
-  const Picos now = time_at(instruction);
-  if (link.latest() > now + kInStep) ahead_ += link.latest() - now;
-}
-
 // Brings the line in and pushes another out; returns when it arrives.
 Core::Fill Core::fill(const Access& access, unsigned tier,
                       StreamPrefetcher::Stream* stream, Picos not_before) {
   MemoryTier& memory = tiers_[tier];
   TierCounters& counters = counters_.tiers[tier];
   const std::uint64_t line = line_of(access.address);
-  catch_up(memory.link, access.instruction);
+  const Picos due = time_at(access.instruction);
+  ahead_ += pace_.enter(cpu_, due) - due;
 
   const auto victim =
       cache_.insert(line, static_cast<std::uint8_t>(tier), access.store);
   if (victim.dirty) {
     MemoryTier& home = tiers_[victim.tier];
-    catch_up(home.link, access.instruction);
     const Picos leaves =
         home.link.pass(time_at(access.instruction), home.kind.write_occupancy);
     // Lines on their way out are few: with all places taken, none comes in.
@@ -197,6 +190,7 @@ void Core::rest() {
   settle(counters_.instructions);
   loads_count_ = 0;
   stores_begin_ = stores_end_;
+  pace_.rest(cpu_);
 }
 
 void Core::wake(Picos time) {

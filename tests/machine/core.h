@@ -1,10 +1,10 @@
 // Core: what one vCPU's memory accesses cost on an out-of-order core.
 //
 // Its clock is `instructions * cpi + stalls + idle`, idle being the sleep of a
-// halted vCPU. The emulator does not run vCPUs in step: a core that finds a
-// link ahead of its own clock sees it from a time line shifted by that much,
-// and neither queues behind lines that would have passed earlier, nor loses
-// time to a delay which is the emulator's. Misses overlap: up to
+// halted vCPU. The emulator does not run vCPUs in step: a core that it ran late
+// (pace.h) sees the links from a time line shifted by that much, and neither
+// queues behind lines that would have passed earlier, nor loses time to a delay
+// which is the emulator's. Misses overlap: up to
 // ten loads are in flight, and the core runs on for 256 instructions past the
 // oldest. A load that directly follows a load of a line still missing is
 // taken to depend on it, unless it continues a stream. Stores are posted; only
@@ -21,6 +21,7 @@
 #include "tests/machine/kinds.h"
 #include "tests/machine/line_cache.h"
 #include "tests/machine/link.h"
+#include "tests/machine/pace.h"
 #include "tests/machine/stream_prefetcher.h"
 
 namespace thermocline {
@@ -84,9 +85,9 @@ class Observer {
 
 class Core {
  public:
-  /// `tiers`, `periods` and `observer` must outlive the core.
+  /// `tiers`, `pace`, `periods` and `observer` must outlive the core.
   Core(unsigned cpu, const CoreKind& kind, std::span<MemoryTier> tiers,
-       const SamplingPeriods& periods, Observer* observer);
+       Pace& pace, const SamplingPeriods& periods, Observer* observer);
 
   /// Count instructions here before their accesses are shown.
   std::uint64_t& instructions() { return counters_.instructions; }
@@ -151,7 +152,6 @@ class Core {
   void await_free_load(std::uint64_t instruction);
   void await_free_store(std::uint64_t instruction);
   void await_dependence(std::uint64_t instruction);
-  void catch_up(const Link& link, std::uint64_t instruction);
   Fill fill(const Access& access, unsigned tier,
             StreamPrefetcher::Stream* stream, Picos not_before);
   void report(const Access& access, unsigned tier, Picos issued, Picos done);
@@ -159,6 +159,7 @@ class Core {
   const unsigned cpu_;
   const CoreKind kind_;
   const std::span<MemoryTier> tiers_;
+  Pace& pace_;
   const SamplingPeriods& periods_;
   Observer* const observer_;
 

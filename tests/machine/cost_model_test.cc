@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/machine/core.h"
+#include "tests/machine/two_tiers.h"
 
 namespace thermocline {
 namespace {
@@ -16,19 +16,10 @@ constexpr std::uint64_t kFar = 1 << 20;  // no stream leads from one to the next
 
 class CostModel : public ::testing::Test {
  protected:
-  CostModel() : tiers_(std::make_unique<MemoryTier[]>(2)) {
-    std::string error;
-    Kinds kinds;
-    EXPECT_TRUE(read_kinds(MACHINE_KINDS, kinds, error)) << error;
-    kind_ = kinds.core;
-    tiers_[0].kind = *kinds.find("dram-ddr5");
-    tiers_[1].kind = *kinds.find("optane");
-    cores_[0] = make_core(0);
-    cores_[1] = make_core(1);
-  }
+  CostModel() : cores_{make_core(0), make_core(1)} {}
 
   std::unique_ptr<Core> make_core(unsigned cpu, Observer* observer = nullptr) {
-    return std::make_unique<Core>(cpu, kind_, std::span(tiers_.get(), 2),
+    return std::make_unique<Core>(cpu, machine_.core, machine_.all(), pace_,
                                   periods_, observer);
   }
 
@@ -54,7 +45,7 @@ class CostModel : public ::testing::Test {
     cores_[cpu]->rest();
     return cores_[cpu]->counters().stalled;
   }
-  Picos latency(unsigned tier) { return tiers_[tier].kind.latency; }
+  Picos latency(unsigned tier) { return machine_.tiers[tier].kind.latency; }
   const TierCounters& tier_counters(unsigned tier, unsigned cpu = 0) {
     return cores_[cpu]->counters().tiers[tier];
   }
@@ -81,9 +72,9 @@ class CostModel : public ::testing::Test {
   }
 
   std::mt19937_64 random_{7};
-  CoreKind kind_;
+  TwoTiers machine_;
+  Pace pace_{2, 0};  // one thread plays both vCPUs: neither waits
   SamplingPeriods periods_;
-  std::unique_ptr<MemoryTier[]> tiers_;
   std::unique_ptr<Core> cores_[2];
 };
 
@@ -105,9 +96,10 @@ TEST_F(CostModel, WindowEndsOverlap) {
   for (unsigned i = 1; i <= 100; ++i) {
     load(kLine, 0);
     load(i * kFar, 0);
-    compute(kind_.window_instructions + 1);
+    compute(machine_.core.window_instructions + 1);
   }
-  const Picos hidden = kind_.window_instructions * kind_.per_instruction;
+  const Picos hidden =
+      machine_.core.window_instructions * machine_.core.per_instruction;
   EXPECT_NEAR(static_cast<double>(stalled()),
               99.0 * static_cast<double>(latency(0) - hidden),
               static_cast<double>(latency(0)));
@@ -115,7 +107,7 @@ TEST_F(CostModel, WindowEndsOverlap) {
 
 TEST_F(CostModel, ComputationHidesAMissWithinTheWindow) {
   load(kFar, 0);
-  compute(kind_.window_instructions - 1);
+  compute(machine_.core.window_instructions - 1);
   EXPECT_EQ(stalled(), 0u);
 }
 
@@ -123,8 +115,8 @@ TEST_F(CostModel, StreamsHideLatencyButPayBandwidth) {
   const unsigned lines = 6400;
   for (unsigned i = 0; i < lines; ++i) load(kFar + i * kLine, 1);
   const Picos per_line = cores_[0]->now() / lines;
-  EXPECT_GT(per_line, tiers_[1].kind.read_occupancy * 99 / 100);
-  EXPECT_LT(per_line, tiers_[1].kind.read_occupancy * 5 / 4);
+  EXPECT_GT(per_line, machine_.tiers[1].kind.read_occupancy * 99 / 100);
+  EXPECT_LT(per_line, machine_.tiers[1].kind.read_occupancy * 5 / 4);
   EXPECT_LT(per_line, latency(1) / 4);
 }
 
@@ -157,7 +149,7 @@ TEST_F(CostModel, StreamsRunBackwardsToo) {
 }
 
 TEST_F(CostModel, StoresStallOnlyWhenTheBufferIsFull) {
-  for (unsigned i = 1; i <= kind_.store_buffer; ++i) store(i * kFar, 1);
+  for (unsigned i = 1; i <= machine_.core.store_buffer; ++i) store(i * kFar, 1);
   EXPECT_EQ(cores_[0]->counters().stalled, 0u);
   store(1000 * kFar, 1);
   EXPECT_GT(cores_[0]->counters().stalled, 0u);
@@ -171,7 +163,7 @@ TEST_F(CostModel, WritesCostMoreThanReadsWhereTheMemorySaysSo) {
     access(kFar + i * kLine, 1, true, 1);
   }
   const Picos written = cores_[1]->now();
-  const auto& kind = tiers_[1].kind;
+  const auto& kind = machine_.tiers[1].kind;
   EXPECT_NEAR(static_cast<double>(written) / static_cast<double>(read),
               static_cast<double>(kind.read_occupancy + kind.write_occupancy) /
                   static_cast<double>(kind.read_occupancy),
@@ -204,7 +196,7 @@ TEST_F(CostModel, SampledLatencyRisesUnderLoad) {
 
 TEST_F(CostModel, ACoreThatWasEmulatedLateNeitherQueuesNorLosesTime) {
   chase(1, 1000);  // core 0 is far ahead now
-  const Picos ahead = tiers_[1].link.latest();
+  const Picos ahead = cores_[0]->now();
   access(kFar, 1, false, 1);
   EXPECT_LT(cores_[1]->now(), ahead / 100);
   EXPECT_LT(cores_[1]->counters().stalled, latency(1) * 2);
@@ -251,7 +243,7 @@ TEST_F(CostModel, WritebacksHoldBackWhatTakesTheirPlace) {
   cores_[0]->rest();
   const Picos begin = cores_[0]->now();
   for (unsigned i = 0; i < lines; ++i) load(64 * kFar + i * kLine, 0);
-  const Picos writing = lines * tiers_[1].kind.write_occupancy;
+  const Picos writing = lines * machine_.tiers[1].kind.write_occupancy;
   EXPECT_GT(cores_[0]->now() - begin, writing * 95 / 100);
   EXPECT_LT(cores_[0]->now() - begin, writing * 110 / 100);
 }

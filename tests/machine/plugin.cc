@@ -20,12 +20,16 @@ namespace {
 
 // Waiting is paid in lumps: a call to the clock costs more than most stalls.
 constexpr double kLumpNanoseconds = 2000;
+// A vCPU that has not missed for so long computes, or does not run. At the
+// emulator's speed that is less than a microsecond of its virtual time.
+constexpr double kPatienceNanoseconds = 20'000;
 
 struct Plugin {
   Kinds kinds;
   std::unique_ptr<MemoryTier[]> tiers;
   std::vector<std::uint64_t> tier_ends;  // bytes, in QEMU's RAM list
   SamplingPeriods periods;
+  std::unique_ptr<Pace> pace;
   std::atomic<double> dilation{0};
   std::unique_ptr<PerfStream> stream;
   std::unique_ptr<SampleQueue> queue;
@@ -47,17 +51,29 @@ double measure_ticks_per_ns() {
   return static_cast<double>(__rdtsc() - ticks) / elapsed.count();
 }
 
-void pay(Core& core) {
+void pay(unsigned cpu, Core& core) {
   const double dilation = plugin->dilation.load(std::memory_order_relaxed);
-  const double owed_ns = static_cast<double>(core.unpaid()) * dilation / 1000;
-  if (dilation == 0) core.unpaid() = 0;
-  if (owed_ns < kLumpNanoseconds) return;
+  const std::uint64_t waited = plugin->pace->take_waited(cpu);
+  if (dilation == 0) {
+    core.unpaid() = 0;
+    return;
+  }
+  const double picos_per_tick = 1000 / plugin->ticks_per_ns / dilation;
+  const auto paid = [&](std::uint64_t ticks) {
+    core.unpaid() = std::max<std::int64_t>(
+        0, core.unpaid() - static_cast<std::int64_t>(
+                               static_cast<double>(ticks) * picos_per_tick));
+  };
+  if (waited != 0) paid(waited);
+  if (static_cast<double>(core.unpaid()) * dilation < kLumpNanoseconds * 1000) {
+    return;
+  }
   const std::uint64_t begin = __rdtsc();
-  const auto ticks = static_cast<std::uint64_t>(owed_ns * plugin->ticks_per_ns);
+  const auto ticks = static_cast<std::uint64_t>(
+      static_cast<double>(core.unpaid()) / picos_per_tick);
+  plugin->pace->busy_until(cpu, begin + ticks);
   while (__rdtsc() - begin < ticks) _mm_pause();
-  const double paid_ns =
-      static_cast<double>(__rdtsc() - begin) / plugin->ticks_per_ns;
-  core.unpaid() -= static_cast<std::int64_t>(paid_ns * 1000 / dilation);
+  paid(__rdtsc() - begin);
 }
 
 unsigned tier_of(std::uint64_t place) {
@@ -81,21 +97,24 @@ struct Where {
   std::uint64_t after;
 };
 
-[[gnu::noinline]] void on_miss(Core& core, QemuMemoryInfo info,
+[[gnu::noinline]] void on_miss(unsigned cpu, QemuMemoryInfo info,
                                std::uint64_t address, void* packed,
                                bool store) {
+  Core& core = *cores[cpu];
   const QemuAddress* place = qemu_plugin_get_hwaddr(info, address);
   if (place == nullptr || qemu_plugin_hwaddr_is_io(place)) return;
   const Where where(packed);
   core.miss({address, where.ip, core.instructions() - where.after, store},
             tier_of(qemu_plugin_hwaddr_phys_addr(place)));
-  pay(core);
+  pay(cpu, core);
 }
 
-[[gnu::noinline]] void look_up(Core& core, QemuMemoryInfo info,
+[[gnu::noinline]] void look_up(unsigned cpu, QemuMemoryInfo info,
                                std::uint64_t address, void* packed,
                                bool store) {
-  if (!core.hit(address, store)) on_miss(core, info, address, packed, store);
+  if (!cores[cpu]->hit(address, store)) {
+    on_miss(cpu, info, address, packed, store);
+  }
 }
 
 // One callback for loads and stores: QEMU 7.2 calls those registered for one
@@ -107,7 +126,7 @@ void on_access(unsigned cpu, QemuMemoryInfo info, std::uint64_t address,
   if (store ? core.quick_store(address) : core.quick_load(address)) [[likely]] {
     return;
   }
-  look_up(core, info, address, packed, store);
+  look_up(cpu, info, address, packed, store);
 }
 
 void on_block(unsigned cpu, void* count) {
@@ -223,18 +242,21 @@ bool configure(int count, char** arguments, unsigned cpus) {
   const std::span<MemoryTier> all(plugin->tiers.get(), memories.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i].kind = memories[i];
   const CoreKind& core = plugin->kinds.core;
+  plugin->ticks_per_ns = measure_ticks_per_ns();
+  plugin->pace = std::make_unique<Pace>(
+      cpus,
+      static_cast<std::uint64_t>(kPatienceNanoseconds * plugin->ticks_per_ns));
   plugin->stream = std::make_unique<PerfStream>(core, all, cpus);
   plugin->queue = std::make_unique<SampleQueue>(*plugin->stream);
   for (unsigned cpu = 0; cpu < cpus; ++cpu) {
     plugin->cores.push_back(std::make_unique<Core>(
-        cpu, core, all, plugin->periods, plugin->queue.get()));
+        cpu, core, all, *plugin->pace, plugin->periods, plugin->queue.get()));
   }
   auto* direct = new Core*[cpus];
   for (unsigned cpu = 0; cpu < cpus; ++cpu) {
     direct[cpu] = plugin->cores[cpu].get();
   }
   cores = direct;
-  plugin->ticks_per_ns = measure_ticks_per_ns();
   plugin->service = std::make_unique<ClockService>(
       Emulation{all, plugin->cores, plugin->periods, plugin->dilation,
                 plugin->model, *plugin->stream, *plugin->queue, core});
