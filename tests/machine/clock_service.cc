@@ -90,8 +90,10 @@ std::string ClockService::answer(const std::string& request) {
   if (verb == "start") {
     unsigned loads = kDefaultPeriod;
     unsigned stores = kDefaultPeriod;
+    unsigned rate = 0;
     if (words >> loads && !(words >> stores)) stores = kDefaultPeriod;
-    start(loads, stores);
+    if (!words || !(words >> rate)) rate = 0;
+    start(loads, stores, rate);
     return R"({"ok":true})";
   }
   if (verb == "stop") {
@@ -110,7 +112,7 @@ std::string ClockService::answer(const std::string& request) {
                : R"({"ok":false,"error":"no vCPU went idle; try again"})";
   }
   return R"({"ok":false,"error":"the requests are: now, )"
-         R"(start [LOAD_PERIOD [STORE_PERIOD]], stop, )"
+         R"(start [LOAD_PERIOD [STORE_PERIOD [RATE]]], stop, )"
          R"(dilation 0..1000, model on|off"})";
 }
 
@@ -136,12 +138,16 @@ std::string ClockService::now() const {
   return reply.dump();
 }
 
-void ClockService::start(unsigned load_period, unsigned store_period) {
+// `rate`: samples per second of an event on one vCPU; 0: any.
+void ClockService::start(unsigned load_period, unsigned store_period,
+                         unsigned rate) {
   reopen_ = {};
   samples_.open();
   emulation_.queue.begin(emulation_.stream.header(load_period, store_period));
   emulation_.periods.loads = load_period;
   emulation_.periods.stores = store_period;
+  constexpr unsigned kTicks = 1'000'000'000'000 / SamplingPeriods::kTick;
+  emulation_.periods.limit = (rate + kTicks - 1) / kTicks;
   emulation_.periods.round = ++rounds_;
 }
 

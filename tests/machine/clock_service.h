@@ -1,8 +1,8 @@
 // ClockService: the thread behind the machine's two ports.
 //
 // It moves samples out and answers, one line each, the requests of the clock
-// port: `now`, `start [LOAD_PERIOD [STORE_PERIOD]]`, `stop`, `dilation X`,
-// `model on|off`.
+// port: `now`, `start [LOAD_PERIOD [STORE_PERIOD [RATE]]]`, `stop`,
+// `dilation X`, `model on|off`.
 // Thread safety: construct and destroy on one thread.
 #pragma once
 
@@ -43,7 +43,7 @@ class ClockService {
   void serve_requests();
   std::string answer(const std::string& request);
   std::string now() const;
-  void start(unsigned load_period, unsigned store_period);
+  void start(unsigned load_period, unsigned store_period, unsigned rate);
   void stop();
   bool switch_model(bool on);
 

@@ -166,24 +166,43 @@ void Core::miss(const Access& access, unsigned tier) {
   }
 }
 
+// Whether `event` has had its samples of this tick.
+bool Core::pauses(SampledEvent& event, bool store, Picos time) {
+  const Picos tick = time / SamplingPeriods::kTick;
+  if (tick != event.tick) {
+    event.tick = tick;
+    event.taken = 0;
+    if (event.paused) observer_->throttle(cpu_, store, false, time);
+    event.paused = false;
+  }
+  return event.paused;
+}
+
 // Counts a miss towards the next sample, as a PMU set to user mode does.
 void Core::report(const Access& access, unsigned tier, Picos issued,
                   Picos done) {
   if (is_kernel(access.ip) || is_kernel(access.address)) return;
   const unsigned round = periods_.round.load(std::memory_order_relaxed);
   if (round == 0) return;
-  const unsigned period = (access.store ? periods_.stores : periods_.loads)
-                              .load(std::memory_order_relaxed);
   if (round != round_) {
     round_ = round;
-    loads_left_ = periods_.loads.load(std::memory_order_relaxed);
-    stores_left_ = periods_.stores.load(std::memory_order_relaxed);
+    sampled_loads_ = {.left = periods_.loads.load(std::memory_order_relaxed)};
+    sampled_stores_ = {.left = periods_.stores.load(std::memory_order_relaxed)};
   }
-  unsigned& left = access.store ? stores_left_ : loads_left_;
-  if (period == 0 || --left != 0) return;
-  left = period;
-  observer_->sample({access, cpu_, tier, period, issued - ahead_,
-                     done > issued ? done - issued : 0});
+  const unsigned period = (access.store ? periods_.stores : periods_.loads)
+                              .load(std::memory_order_relaxed);
+  SampledEvent& event = access.store ? sampled_stores_ : sampled_loads_;
+  const Picos time = issued - ahead_;
+  if (period == 0 || pauses(event, access.store, time) || --event.left != 0) {
+    return;
+  }
+  event.left = period;
+  observer_->sample(
+      {access, cpu_, tier, period, time, done > issued ? done - issued : 0});
+  const unsigned limit = periods_.limit.load(std::memory_order_relaxed);
+  if (limit == 0 || ++event.taken < limit) return;
+  event.paused = true;
+  observer_->throttle(cpu_, access.store, true, time);
 }
 
 void Core::rest() {

@@ -40,6 +40,11 @@ struct SamplingPeriods {
   std::atomic<unsigned> round{0};
   std::atomic<unsigned> loads{0};  ///< every Nth; 0: none
   std::atomic<unsigned> stores{0};
+  /// Samples that an event of one core may take in a tick; it then pauses
+  /// until the next, as the kernel makes it (perf_event_max_sample_rate).
+  /// 0: any number.
+  std::atomic<unsigned> limit{0};
+  static constexpr Picos kTick = 4'000'000'000;  // 4 ms: HZ is 250
 };
 
 /// One access that missed the cache.
@@ -81,6 +86,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void sample(const SampledMiss& miss) = 0;
   virtual void count(unsigned cpu, Picos time, const Counters& counters) = 0;
+  /// The loads or stores of `cpu` pause, or go on.
+  virtual void throttle(unsigned cpu, bool stores, bool pauses, Picos time) = 0;
 };
 
 class Core {
@@ -141,6 +148,13 @@ class Core {
     bool covered = false;
   };
 
+  struct SampledEvent {
+    unsigned left = 0;   // misses to the next sample
+    unsigned taken = 0;  // in this tick
+    Picos tick = 0;
+    bool paused = false;
+  };
+
   /// On the links' time line.
   Picos time_at(std::uint64_t instruction) const {
     return instruction * kind_.per_instruction + counters_.stalled +
@@ -155,6 +169,7 @@ class Core {
   Fill fill(const Access& access, unsigned tier,
             StreamPrefetcher::Stream* stream, Picos not_before);
   void report(const Access& access, unsigned tier, Picos issued, Picos done);
+  bool pauses(SampledEvent& event, bool store, Picos time);
 
   const unsigned cpu_;
   const CoreKind kind_;
@@ -177,8 +192,8 @@ class Core {
   Picos ahead_ = 0;  // the links' time line less this core's clock
   std::int64_t unpaid_ = 0;
   unsigned round_ = 0;
-  unsigned loads_left_ = 0;
-  unsigned stores_left_ = 0;
+  SampledEvent sampled_loads_;
+  SampledEvent sampled_stores_;
   Picos next_count_ = 0;
 };
 

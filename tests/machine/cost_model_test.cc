@@ -177,6 +177,7 @@ TEST_F(CostModel, SampledLatencyRisesUnderLoad) {
       ++count_of;
     }
     void count(unsigned, Picos, const Counters&) override {}
+    void throttle(unsigned, bool, bool, Picos) override {}
     Picos mean() const { return sum / count_of; }
     Picos sum = 0;
     std::uint64_t count_of = 0;
@@ -192,6 +193,40 @@ TEST_F(CostModel, SampledLatencyRisesUnderLoad) {
   cores_[0] = make_core(0, &loaded);
   gather(1, 1000);  // ten at a time: more than the link carries
   EXPECT_GT(loaded.mean(), latency(1) * 5 / 4);
+}
+
+TEST_F(CostModel, AnEventThatHasHadItsSamplesPausesUntilTheNextTick) {
+  struct Throttles : Observer {
+    void sample(const SampledMiss& miss) override {
+      EXPECT_FALSE(paused);
+      (miss.access.store ? stores : loads) += 1;
+    }
+    void count(unsigned, Picos, const Counters&) override {}
+    void throttle(unsigned, bool of_stores, bool pauses, Picos time) override {
+      EXPECT_FALSE(of_stores);
+      EXPECT_NE(paused, pauses);
+      paused = pauses;
+      times.push_back(time);
+    }
+    unsigned loads = 0;
+    unsigned stores = 0;
+    bool paused = false;
+    std::vector<Picos> times;
+  };
+  Throttles seen;
+  periods_.loads = 2;
+  periods_.stores = 50'000;
+  periods_.limit = 100;
+  periods_.round = 1;
+  cores_[0] = make_core(0, &seen);
+  chase(1, 40'000);  // 305 ns each: three ticks, and a little
+  EXPECT_EQ(seen.loads, 400u);
+  ASSERT_EQ(seen.times.size(), 7u);
+  for (std::size_t i = 0; i < seen.times.size(); ++i) {
+    // It pauses soon after a tick's beginning, and goes on with the next.
+    EXPECT_EQ(seen.times[i] / SamplingPeriods::kTick, (i + 1) / 2);
+    EXPECT_LT(seen.times[i] % SamplingPeriods::kTick, 210u * latency(1));
+  }
 }
 
 TEST_F(CostModel, ACoreThatWasEmulatedLateNeitherQueuesNorLosesTime) {

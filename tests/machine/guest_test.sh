@@ -43,5 +43,21 @@ loads=$(event loads) stores=$(event stores) counts=$(event instructions)
   fail "perf sees $loads loads, $stores stores, $counts counts, the clock $sent"
 echo "perf reads all of $sent records: $loads loads, $stores stores, $counts counts"
 
+# An event with too many samples pauses, and says so.
+$bin/machine_clock start 97 97 10000 >/dev/null
+cat /dev/virtio-ports/thermocline.samples >/tmp/dump &
+numactl --membind=1 $bin/machine_bench 2 10000 >/dev/null
+$bin/machine_clock stop >/dev/null
+wait
+perf script -D -i /tmp/dump 2>/dev/null | grep -o 'PERF_RECORD_U*N*THROTTLE' | sort | uniq -c >/tmp/pauses
+(($(wc -l </tmp/pauses) == 2)) || fail "no pauses: $(cat /tmp/pauses)"
+
+# What the machine cannot know of processes, the guest's own perf tells.
+perf record -q -e dummy:u -o /tmp/side sh -c 'true; env true' >/dev/null
+perf script -i /tmp/side --show-task-events --show-mmap-events >/tmp/side.text 2>/dev/null
+for record in COMM MMAP2 FORK EXIT; do
+  grep -q "PERF_RECORD_$record" /tmp/side.text || fail "no $record from the guest's perf"
+done
+
 # Pages really move between the two nodes.
 $bin/two_nodes_probe

@@ -61,6 +61,17 @@ std::string record(std::uint32_t type, std::uint16_t misc,
 
 std::uint64_t nanoseconds(Picos time) { return time / 1000; }
 
+// What sample_id_all adds to a record that is no sample: tid, time, cpu,
+// identifier.
+void put_trailer(std::string& body, std::uint64_t nanoseconds, unsigned cpu,
+                 std::uint64_t id) {
+  put(body, kUnknown);
+  put(body, kUnknown);
+  put64(body, nanoseconds);
+  put64(body, cpu);
+  put64(body, id);
+}
+
 }  // namespace
 
 PerfStream::PerfStream(const CoreKind& core, std::span<const MemoryTier> tiers,
@@ -185,13 +196,20 @@ std::string PerfStream::lost(std::uint64_t records) const {
   std::string body;
   put64(body, id(kLoads, 0));
   put64(body, records);
-  // The trailer that sample_id_all adds: tid, time, cpu, identifier.
-  put(body, kUnknown);
-  put(body, kUnknown);
-  put64(body, 0);
-  put64(body, 0);
-  put64(body, id(kLoads, 0));
+  put_trailer(body, 0, 0, id(kLoads, 0));
   return record(PERF_RECORD_LOST, 0, body);
+}
+
+std::string PerfStream::throttle(unsigned cpu, bool stores, bool pauses,
+                                 Picos time) const {
+  const std::uint64_t event = id(stores ? kStores : kLoads, cpu);
+  std::string body;
+  put64(body, nanoseconds(time));
+  put64(body, event);
+  put64(body, event);
+  put_trailer(body, nanoseconds(time), cpu, event);
+  return record(pauses ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE, 0,
+                body);
 }
 
 std::string PerfStream::finished_round() const {

@@ -2,7 +2,8 @@
 //
 // The stream opens with the pipe header and one attribute record per event,
 // each naming its ids; then come samples, LOST records for what could not be
-// delivered, and FINISHED_ROUND records. Events, in order: loads, stores, and
+// delivered, THROTTLE and UNTHROTTLE records where an event paused, and
+// FINISHED_ROUND records. Events, in order: loads, stores, and
 // a group led by the count of instructions; every millisecond of a vCPU's
 // virtual time one sample of the leader carries the whole group's values.
 // Thread safety: none; pure functions of their arguments.
@@ -28,6 +29,8 @@ class PerfStream {
   std::string sample(const SampledMiss& miss) const;
   std::string count(unsigned cpu, Picos time, const Counters& counters) const;
   std::string lost(std::uint64_t records) const;
+  std::string throttle(unsigned cpu, bool stores, bool pauses,
+                       Picos time) const;
   std::string finished_round() const;
 
  private:

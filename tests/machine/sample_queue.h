@@ -25,6 +25,9 @@ class SampleQueue final : public Observer {
   void count(unsigned cpu, Picos time, const Counters& counters) override {
     put(stream_.count(cpu, time, counters));
   }
+  void throttle(unsigned cpu, bool stores, bool pauses, Picos time) override {
+    put(stream_.throttle(cpu, stores, pauses, time));
+  }
 
   /// Drops what is queued and begins a stream with `header`.
   void begin(std::string header);

@@ -220,6 +220,8 @@ TEST_F(SampleQueueTest, PerfReadsACapturedStream) {
   counters.instructions = 12'345;
   bytes += stream_->count(0, 3'000'000, counters);
   bytes += stream_->lost(77);
+  bytes += stream_->throttle(1, true, true, 3'500'000);
+  bytes += stream_->throttle(1, true, false, 3'600'000);
   bytes += stream_->sample(miss(4));
   bytes += stream_->finished_round();
   std::ofstream(folder / "stream", std::ios::binary) << bytes;
@@ -246,6 +248,15 @@ TEST_F(SampleQueueTest, PerfReadsACapturedStream) {
                                    std::string::npos;
                           }),
             1);
+  // Only perf's dump shows throttling.
+  const auto dump = perf_script(folder / "stream", "-D");
+  for (const char* what : {"PERF_RECORD_THROTTLE", "PERF_RECORD_UNTHROTTLE"}) {
+    EXPECT_TRUE(std::any_of(dump.begin(), dump.end(),
+                            [&](const std::string& line) {
+                              return line.find(what) != std::string::npos;
+                            }))
+        << what;
+  }
 }
 
 }  // namespace
