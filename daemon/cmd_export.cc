@@ -116,7 +116,8 @@ void add_export(CLI::App& root, Outcome& outcome) {
   command
       ->add_option("--what", given->list,
                    "the list to write: samples, tensors, operators, mappings, "
-                   "marks, counters, losses")
+                   "marks, counters, losses, tensor_accesses (samples by the "
+                   "tensor that lived there then)")
       ->check(CLI::IsMember(export_lists()));
   command->add_option("-o,--output", given->output,
                       "file to write; default: standard output");

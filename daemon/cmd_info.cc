@@ -1,5 +1,6 @@
 // thermocline info: what a trace holds.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "daemon/units.h"
 #include "estimator/machine.h"
 #include "traces/summary.h"
+#include "traces/tensor_accesses.h"
 #include "traces/trace_file.h"
 
 namespace thermocline {
@@ -49,9 +51,22 @@ std::string machine_line(const Trace::Info& info) {
   return line + ")";
 }
 
+std::size_t sampled_tensors(const TensorAccesses& accesses) {
+  return static_cast<std::size_t>(
+      std::count_if(accesses.tensors.begin(), accesses.tensors.end(),
+                    [](const TensorAccess& one) { return one.samples > 0; }));
+}
+
+std::size_t sharing_tensors(const TensorAccesses& accesses) {
+  return static_cast<std::size_t>(std::count_if(
+      accesses.tensors.begin(), accesses.tensors.end(),
+      [](const TensorAccess& one) { return one.neighbours > 0; }));
+}
+
 nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
   const Trace& trace = read.trace;
   const Summary summary = summarise(trace);
+  const auto accesses = tensor_accesses(trace);
   const auto machine = Machine::from_json(trace.info.machine);
   nlohmann::ordered_json end;
   if (trace.end.known) end = trace.end.exit_status;
@@ -79,6 +94,9 @@ nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
           {"private_bytes", trace.end.private_bytes},
           {"tensors", trace.tensors.size()},
           {"peak_live_bytes", summary.peak_live},
+          {"samples_on_tensors", accesses.on_tensors},
+          {"tensors_sampled", sampled_tensors(accesses)},
+          {"tensors_sharing_pages", sharing_tensors(accesses)},
           {"operators", trace.operators.size()},
           {"marks", trace.marks.size()},
           {"counters", trace.counters.size()},
@@ -137,6 +155,14 @@ void print_text(const std::string& file, const ReadTrace& read) {
   }
   line("tensors", count(trace.tensors) + ", at most " +
                       bytes(summary.peak_live) + " alive at once");
+  if (!trace.tensors.empty() && !trace.samples.empty()) {
+    const auto accesses = tensor_accesses(trace);
+    line("on tensors", std::to_string(accesses.on_tensors) + " samples, on " +
+                           std::to_string(sampled_tensors(accesses)) +
+                           " tensors; " +
+                           std::to_string(sharing_tensors(accesses)) +
+                           " tensors shared a page when they were born");
+  }
   line("operators", count(trace.operators));
   line("marks", count(trace.marks));
   line("counters", count(trace.counters));

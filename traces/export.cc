@@ -143,8 +143,9 @@ class Outlet {
   const TextSink& sink_;
 };
 
-// show(name, list) for each list of a trace.
-void each_list(const Trace& trace, auto show) {
+// show(name, list) for each list of a trace; of what is worked out, an empty
+// one unless it is `wanted`.
+void each_list(const Trace& trace, const std::string& wanted, auto show) {
   show("samples", trace.samples);
   show("tensors", trace.tensors);
   show("operators", trace.operators);
@@ -152,6 +153,10 @@ void each_list(const Trace& trace, auto show) {
   show("marks", trace.marks);
   show("counters", trace.counters);
   show("losses", trace.losses);
+  const char* const accesses = "tensor_accesses";
+  show(accesses, wanted.empty() || wanted == accesses
+                     ? tensor_accesses(trace).tensors
+                     : std::vector<TensorAccess>());
 }
 
 template <typename Event>
@@ -189,7 +194,7 @@ bool json_of(const char* name, const std::vector<Event>& events, Outlet& out) {
 const std::vector<std::string>& export_lists() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    each_list(Trace{},
+    each_list(Trace{}, {},
               [&](const char* name, const auto&) { all.emplace_back(name); });
     return all;
   }();
@@ -201,7 +206,7 @@ bool export_csv(const Trace& trace, const std::string& list,
   Outlet out(sink);
   bool found = false;
   bool whole = true;
-  each_list(trace, [&](const char* name, const auto& events) {
+  each_list(trace, list, [&](const char* name, const auto& events) {
     if (list != name) return;
     found = true;
     whole = csv_of(events, out);
@@ -222,7 +227,7 @@ bool export_json(const Trace& trace, const std::string& list,
     out.text += "null";
   }
   bool whole = true;
-  each_list(trace, [&](const char* name, const auto& events) {
+  each_list(trace, list, [&](const char* name, const auto& events) {
     if (!whole || (!list.empty() && list != name)) return;
     whole = json_of(name, events, out);
   });

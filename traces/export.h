@@ -19,7 +19,8 @@ namespace thermocline {
 using TextSink = std::function<bool(std::string_view)>;
 
 /// "samples", "tensors", "operators", "mappings", "marks", "counters",
-/// "losses": the lists of a trace that have a name here.
+/// "losses", and "tensor_accesses" (tensor_accesses.h), which is worked out:
+/// the lists of a trace that have a name here.
 const std::vector<std::string>& export_lists();
 
 /// A header line and a line for each event (RFC 4180; lists of numbers are

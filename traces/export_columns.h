@@ -1,6 +1,7 @@
 // What an exported event shows: name and value of each column, in order.
 #pragma once
 
+#include "traces/tensor_accesses.h"
 #include "traces/trace.h"
 
 namespace thermocline {
@@ -55,6 +56,16 @@ void export_columns(auto& show, const Tensor& tensor) {
   show("born_ns", tensor.born);
   show("died_ns", tensor.died);
   show("label", tensor.label);
+}
+
+void export_columns(auto& show, const TensorAccess& access) {
+  show("serial", access.serial);
+  show("bytes", access.bytes);
+  show("samples", access.samples);
+  show("loads", access.loads);
+  show("stores", access.stores);
+  show("shared_pages", access.shared_pages);
+  show("neighbours", access.neighbours);
 }
 
 void export_columns(auto& show, const Operator& op) {

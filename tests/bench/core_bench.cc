@@ -9,6 +9,7 @@
 
 #include "estimator/differential.h"
 #include "policies/policy.h"
+#include "traces/address_map.h"
 #include "traces/trace_file.h"
 
 namespace thermocline {
@@ -45,6 +46,54 @@ Trace trace(const std::string& placement, Nanos step) {
   t.end = {true, 0, static_cast<Nanos>(kSamples) * step};
   return t;
 }
+
+// 100,000 tensors of 64 B to 1 MiB, as an allocator lays them out; look-ups at
+// random in all of them.
+void find_addresses(benchmark::State& state) {
+  constexpr ObjectId kTensors = 100'000;
+  AddressMap map;
+  std::mt19937_64 rng(2);
+  std::vector<std::pair<Address, Bytes>> tensors;
+  Address at = 0x7f00'0000'0000;
+  for (ObjectId id = 0; id < kTensors; ++id) {
+    const Bytes bytes = Bytes{64} << rng() % 15;
+    map.insert(at, at + bytes, id);
+    tensors.emplace_back(at, bytes);
+    at += bytes + 64 * (rng() % 2);
+  }
+  std::vector<Address> wanted(1 << 16);
+  for (Address& address : wanted) {
+    const auto& [start, bytes] = tensors[rng() % kTensors];
+    address = start + rng() % bytes;
+  }
+  for (auto unused : state) {
+    (void)unused;
+    std::uint64_t sum = 0;
+    for (const Address address : wanted) sum += map.find(address);
+    benchmark::DoNotOptimize(sum);
+  }
+  state.counters["finds/s"] =
+      benchmark::Counter(static_cast<double>(wanted.size()),
+                         benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(find_addresses);
+
+// One tensor dies, another of its size is born there.
+void replace_tensors(benchmark::State& state) {
+  AddressMap map;
+  std::mt19937_64 rng(3);
+  Address at = 0;
+  Bytes bytes = 0;
+  ObjectId id = 0;
+  for (auto unused : state) {
+    (void)unused;
+    bytes = Bytes{64} << rng() % 15;
+    at = 0x7f00'0000'0000 + rng() % (Address{1} << 34) / 64 * 64;
+    map.insert(at, at + bytes, ++id);
+    map.erase(at, at + bytes);
+  }
+}
+BENCHMARK(replace_tensors);
 
 void read_a_trace(benchmark::State& state) {
   const std::string path =

@@ -45,7 +45,7 @@ std::int64_t bare(const std::string& line, char c) {
 TEST(Export, CsvOfEveryListHasAHeaderAndALineForEachEvent) {
   const Trace trace = small_trace();
   const auto all = json(trace, "");
-  EXPECT_EQ(export_lists().size(), 7);
+  EXPECT_EQ(export_lists().size(), 8);
   for (const auto& list : export_lists()) {
     const auto text = csv(trace, list);
     EXPECT_EQ(bare(text, '\n'), static_cast<int>(all[list].size()) + 1) << list;
@@ -97,7 +97,7 @@ TEST(Export, JsonOfOneListAndOfACutTrace) {
   EXPECT_EQ(marks.size(), 3);
   EXPECT_TRUE(marks["end"].is_null());
   EXPECT_EQ(marks["marks"].size(), trace.marks.size());
-  EXPECT_EQ(json({}, "").size(), 9);
+  EXPECT_EQ(json({}, "").size(), 10);
 }
 
 TEST(Export, JsonIsUtf8WhateverATextHolds) {
