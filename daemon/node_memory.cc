@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "daemon/zone_info.h"
+
 namespace thermocline {
 
 Result<NodeMemory> parse_node_memory(const std::string& text) {
@@ -32,6 +34,7 @@ Result<NodeMemory> parse_node_memory(const std::string& text) {
 
 Result<NodeMemory> tier_memory(Kernel& kernel, const Tier& tier) {
   NodeMemory sum;
+  const auto zones = kernel.read_file("proc/zoneinfo");
   for (const int node : tier.nodes) {
     const std::string path =
         "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
@@ -40,7 +43,8 @@ Result<NodeMemory> tier_memory(Kernel& kernel, const Tier& tier) {
     const auto memory = parse_node_memory(*text);
     if (!memory) return memory.error().within(path);
     sum.total += memory->total;
-    sum.free += memory->free;
+    const auto usable = zones ? usable_free_bytes(*zones, node) : std::nullopt;
+    sum.free += usable.value_or(memory->free);
     sum.inactive_file += memory->inactive_file;
   }
   return sum;

@@ -10,7 +10,7 @@ namespace thermocline {
 
 struct NodeMemory {
   Bytes total = 0;
-  Bytes free = 0;
+  Bytes free = 0;  // without reclaim (zone_info.h), where the kernel tells
   Bytes inactive_file = 0;  // page cache that the kernel gives up easily
 };
 

@@ -18,11 +18,11 @@
 
 #include "daemon/clock_map.h"
 #include "daemon/job.h"
-#include "daemon/maps.h"
 #include "daemon/paths.h"
 #include "daemon/placement.h"
 #include "daemon/scratch.h"
 #include "daemon/syscalls.h"
+#include "tracer/maps.h"
 #include "tracer/observer_server.h"
 #include "tracer/sampler.h"
 #include "traces/trace_file.h"

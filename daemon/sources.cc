@@ -14,7 +14,9 @@ constexpr std::size_t kManySamples = 4'096;
 
 }  // namespace
 
-bool Sources::per_target() const { return source_.rfind("perf", 0) == 0; }
+bool Sources::per_target() const {
+  return source_.starts_with("perf") || source_.starts_with("pages");
+}
 
 Result<Sources> Sources::open(const std::string& source) {
   Sources sources(source);

@@ -1,8 +1,8 @@
 // Sources: the samplers that feed a service, opened by one description.
 //
-// "perf" needs one sampler a target, opened and closed as targets come and go;
-// a stream or "none" is one for all. A source that fails later is dropped with
-// a notice to the service: the daemon goes on without samples.
+// "perf" and "pages" need one sampler a target, opened and closed as targets
+// come and go; a stream or "none" is one for all. A source that fails later is
+// dropped with a notice to the service: the daemon goes on without samples.
 //
 // Thread safety: none.
 #pragma once

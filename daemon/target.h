@@ -21,12 +21,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/maps.h"
 #include "daemon/mover.h"
 #include "daemon/process.h"
 #include "daemon/swing.h"
 #include "daemon/syscalls.h"
 #include "estimator/machine.h"
+#include "tracer/maps.h"
 #include "traces/regions.h"
 
 namespace thermocline {

@@ -1,5 +1,6 @@
 #include <poll.h>
 
+#include "tracer/page_sampler.h"
 #include "tracer/perf_events.h"
 #include "tracer/perf_ring.h"
 #include "tracer/sampler.h"
@@ -28,6 +29,7 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
   const auto rest = colon == source.npos ? "" : source.substr(colon + 1);
   if (source == "none") return std::unique_ptr<Sampler>(new NoSampler);
   if (kind == "stream" && !rest.empty()) return open_stream(rest);
+  if (kind == "pages") return open_pages(rest, pid);
   if (kind == "perf") {
     auto events = perf_events(rest, PerfPlace());
     if (!events) return events.error();
@@ -35,7 +37,8 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
     return open_perf(*events, pid);
   }
   return invalid("unknown source \"" + source +
-                 "\"; give stream:PATH, perf, perf:EVENT,... or none");
+                 "\"; give perf, perf:EVENT,..., stream:PATH, pages, "
+                 "pages:TRACKER or none");
 }
 
 }  // namespace thermocline

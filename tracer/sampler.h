@@ -54,6 +54,8 @@ class Sampler {
 /// Opens a source by its description:
 ///   "stream:PATH"   perf pipe stream from a file, FIFO or device
 ///   "perf[:EVENTS]" live sampling of process `pid` (perf_event_open)
+///   "pages[:TRACKER]" the kernel's own access tracking of process `pid`
+///                   (page_tracker.h), where there is no PMU
 ///   "none"          no samples
 /// Errors name the path or the missing right and the remedy.
 Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,

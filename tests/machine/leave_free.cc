@@ -2,9 +2,10 @@
 //
 //   machine_leave_free NODE BYTES
 //
-// Locks memory on NODE until BYTES (or as near as the kernel allows) are free,
-// prints "ready FREE" and holds it until its standard input ends or it is
-// killed. So a machine with 2 GiB of fast memory can be made one with 300 MiB.
+// Locks memory on NODE until a process can get BYTES more there (or as near as
+// the kernel allows), prints "ready FREE" and holds it until its standard input
+// ends or it is killed. So a machine with 2 GiB of fast memory can be made one
+// with 300 MiB.
 #include <numa.h>
 #include <numaif.h>
 #include <sys/mman.h>
@@ -16,8 +17,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
+
+#include "daemon/zone_info.h"
 
 namespace {
 
@@ -32,16 +36,12 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// MemFree of `node` in bytes; -1 if there is no such node.
+// What a process can still get on `node`, in bytes; -1 if there is none.
 std::int64_t free_bytes(int node) {
-  std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) +
-                     "/meminfo");
-  std::string word;
-  while (file >> word) {
-    std::int64_t kibibytes = 0;
-    if (word == "MemFree:" && file >> kibibytes) return kibibytes * 1024;
-  }
-  return -1;
+  std::ifstream file("/proc/zoneinfo");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto usable = thermocline::usable_free_bytes(text, node);
+  return usable ? static_cast<std::int64_t>(*usable) : -1;
 }
 
 // Takes `bytes` on `node`; nullptr, and errno says why, if that fails.

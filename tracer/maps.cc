@@ -1,4 +1,4 @@
-#include "daemon/maps.h"
+#include "tracer/maps.h"
 
 #include <charconv>
 #include <optional>

@@ -1,0 +1,78 @@
+#include "daemon/zone_info.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace thermocline {
+namespace {
+
+constexpr Bytes kPage = 4096;
+
+std::string_view word_of(std::string_view& line) {
+  const auto begin = line.find_first_not_of(" ,()");
+  if (begin == line.npos) return line = {};
+  const auto end = std::min(line.find_first_of(" ,()", begin), line.size());
+  const auto word = line.substr(begin, end - begin);
+  line.remove_prefix(end);
+  return word;
+}
+
+std::optional<std::uint64_t> number_of(std::string_view& line) {
+  const auto word = word_of(line);
+  std::uint64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || word.empty()) return std::nullopt;
+  return value;
+}
+
+struct Zone {
+  std::uint64_t free = 0, low = 0, reserve = 0;
+  std::uint64_t usable() const {
+    return free > low + reserve ? free - low - reserve : 0;
+  }
+};
+
+}  // namespace
+
+std::optional<Bytes> usable_free_bytes(std::string_view text, int node) {
+  // "Node 0, zone   Normal" begins a zone; of its lines these matter:
+  // "  pages free     2872889", "        low      18698",
+  // "        protection: (0, 3019, 20043, 20043, 20043)".
+  const std::string wanted = "Node " + std::to_string(node) + ",";
+  std::uint64_t pages = 0;
+  bool inside = false;
+  bool found = false;
+  Zone zone;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with("Node ")) {
+      pages += zone.usable();
+      zone = {};
+      inside = line.starts_with(wanted);
+      continue;
+    }
+    if (!inside) continue;
+    const auto key = word_of(line);
+    if (key == "pages" && word_of(line) == "free") {
+      const auto free = number_of(line);
+      if (!free) return std::nullopt;
+      zone.free = *free;
+      found = true;
+    } else if (key == "low") {
+      zone.low = number_of(line).value_or(0);
+    } else if (key == "protection:") {
+      while (const auto kept = number_of(line)) {
+        zone.reserve = std::max(zone.reserve, *kept);
+      }
+    }
+  }
+  pages += zone.usable();
+  if (!found) return std::nullopt;
+  return pages * kPage;
+}
+
+}  // namespace thermocline

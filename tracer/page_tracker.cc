@@ -1,0 +1,36 @@
+#include "tracer/page_tracker.h"
+
+#include <array>
+
+namespace thermocline {
+namespace {
+
+struct Known {
+  const char* name;
+  Result<std::unique_ptr<PageTracker>> (*open)(int, const KernelFiles&);
+};
+// The best first: what sees loads before what does not, pages before regions.
+constexpr std::array<Known, 3> kTrackers{{{"idle", open_idle_pages},
+                                          {"damon", open_damon},
+                                          {"soft-dirty", open_soft_dirty}}};
+
+}  // namespace
+
+Result<std::unique_ptr<PageTracker>> open_page_tracker(
+    const std::string& name, int pid, const KernelFiles& files) {
+  std::string reasons;
+  for (const Known& known : kTrackers) {
+    if (!name.empty() && name != known.name) continue;
+    auto tracker = known.open(pid, files);
+    if (tracker || !name.empty()) return tracker;
+    reasons += std::string(reasons.empty() ? "" : "; ") + known.name + ": " +
+               tracker.error().message;
+  }
+  if (name.empty()) {
+    return not_found("this kernel tells of no page accesses (" + reasons + ")");
+  }
+  return invalid("unknown page tracker \"" + name +
+                 "\"; there are idle, damon and soft-dirty");
+}
+
+}  // namespace thermocline
