@@ -28,9 +28,10 @@ class Service {
     std::string mover = "numa";
     bool allow_numa_balancing = false;
     Bytes budget = Bytes{256} << 20;  // bytes/s that moves may use; 0: none
-    // Share of each tier that is left free, for the kernel: some times the
-    // gap between its watermarks (vm.watermark_scale_factor, 0.1 %).
-    double headroom = 0.005;
+    // Share of each tier that is left free, for the kernel: above its low
+    // watermark as much as lies between its watermarks
+    // (vm.watermark_scale_factor, 0.1 %).
+    double headroom = 0.001;
     // Share of what a target may have of the fastest tier that is kept for
     // what it will allocate, at most (daemon/swing.h).
     double newborn = 0.5;

@@ -67,7 +67,7 @@ TEST_F(ServiceTest, ShowsThePolicyWhatWasSampled) {
   EXPECT_EQ(script->objects[1].tier, 1);
   EXPECT_TRUE(script->objects[1].movable);
   // What it has there, and what is free, less the headroom.
-  const auto left = static_cast<Bytes>(0.005 * kGiB);
+  const auto left = static_cast<Bytes>(0.001 * kGiB);
   EXPECT_EQ(script->tiers[0].capacity, kGiB / 2 - left);
   EXPECT_EQ(script->tiers[1].capacity, kGiB / 2 + 4 * kRegion - left);
   EXPECT_EQ(script->tiers[1].used, 4 * kRegion);
