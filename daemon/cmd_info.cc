@@ -81,6 +81,7 @@ nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
           {"placement", trace.info.placement},
           {"clock", trace.info.clock},
           {"emulated", trace.info.emulated},
+          {"source", trace.info.source},
           {"page_bytes", trace.info.page_bytes},
           {"complete", trace.end.known && read.damage.empty()},
           {"exit_status", end},
@@ -145,9 +146,11 @@ void print_text(const std::string& file, const ReadTrace& read) {
        trace.info.placement.empty() ? "not known" : trace.info.placement);
   line("clock", trace.info.clock + (trace.info.emulated ? ", emulated" : ""));
   line("run time", run_line(trace));
-  line("samples", count(trace.samples) + ": " + std::to_string(summary.loads) +
-                      " loads, " + std::to_string(summary.stores) +
-                      " stores, on pages of " + bytes(summary.footprint));
+  line("samples",
+       count(trace.samples) + ": " + std::to_string(summary.loads) +
+           " loads, " + std::to_string(summary.stores) +
+           " stores, on pages of " + bytes(summary.footprint) +
+           (trace.info.source.empty() ? "" : "; source " + trace.info.source));
   line("lost", losses_line(trace));
   if (trace.end.private_bytes > 0) {
     line("memory", bytes(trace.end.private_bytes) +

@@ -97,8 +97,10 @@ void add_record(CLI::App& root, Outcome& outcome) {
   command->add_flag("--force", given->record.replace,
                     "replace an existing trace");
   command
-      ->add_option("--source", given->record.source,
-                   "samples: perf, stream:PATH (a perf pipe stream), none")
+      ->add_option(
+          "--source", given->record.source,
+          "samples: perf, stream:PATH (a perf pipe stream), pages (the "
+          "kernel's access tracking, where there is no PMU), none")
       ->capture_default_str();
   command
       ->add_option("--placement", given->record.placement,

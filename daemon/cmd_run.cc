@@ -75,8 +75,10 @@ void add_run(CLI::App& root, Outcome& outcome) {
   command->add_option("--machine", options->machine,
                       "machine description (JSON); default: ask the kernel");
   command
-      ->add_option("--source", options->source,
-                   "samples: perf, stream:PATH (a perf pipe stream), none")
+      ->add_option(
+          "--source", options->source,
+          "samples: perf, stream:PATH (a perf pipe stream), pages (the "
+          "kernel's access tracking, where there is no PMU), none")
       ->capture_default_str();
   command
       ->add_option("--socket", options->socket,

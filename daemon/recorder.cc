@@ -353,6 +353,7 @@ Result<RecordReport> record(
   info.host = host_line();
   info.page_bytes = static_cast<Bytes>(sysconf(_SC_PAGESIZE));
   info.emulated = options.machine.emulated;
+  info.source = (*sampler)->kind();
   auto writer = TraceWriter::create(options.output, info, options.replace);
   if (!writer) return writer.error();
 

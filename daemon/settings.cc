@@ -18,7 +18,7 @@ void add_what(CLI::App& app, Settings& s) {
       ->type_name("PID")
       ->check(CLI::Range(1, 1 << 22));  // the kernel's PID_MAX_LIMIT
   app.add_option("--source", s.source,
-                 "samples: stream:PATH, perf[:EVENTS] or none")
+                 "samples: stream:PATH, perf[:EVENTS], pages[:TRACKER] or none")
       ->capture_default_str();
   app.add_option("--machine", s.machine,
                  "machine file; default: what the kernel says")

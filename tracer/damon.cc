@@ -41,6 +41,16 @@ std::uint64_t number_in(const std::string& path) {
   return value;
 }
 
+// What a DAMON can watch, a word a line; before Linux 5.19 it did not say.
+bool watches_processes(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return true;
+  for (std::string word; in >> word;) {
+    if (word == "vaddr") return true;
+  }
+  return false;
+}
+
 class Damon final : public PageTracker {
  public:
   explicit Damon(std::string all) : all_(std::move(all)) {}
@@ -56,9 +66,16 @@ class Damon final : public PageTracker {
     const std::string scheme = context + "/schemes/0";
     if (auto status = put(all_, "nr_kdamonds", "1"); !status) return status;
     mine_ = true;
+    if (auto status = put(daemon, "contexts/nr_contexts", "1"); !status) {
+      return status;
+    }
+    if (!watches_processes(context + "/avail_operations")) {
+      return not_found(
+          "this kernel's DAMON cannot watch processes; it needs "
+          "CONFIG_DAMON_VADDR");
+    }
     const std::pair<std::string, std::pair<const char*, std::string>> steps[] =
-        {{daemon, {"contexts/nr_contexts", "1"}},
-         {context, {"operations", "vaddr"}},
+        {{context, {"operations", "vaddr"}},
          {context, {"targets/nr_targets", "1"}},
          {context, {"targets/0/pid_target", std::to_string(pid)}},
          {context, {"schemes/nr_schemes", "1"}},

@@ -16,8 +16,8 @@ namespace {
 
 class IdlePages final : public PageTracker {
  public:
-  IdlePages(Pagemap pagemap, int bitmap)
-      : pagemap_(std::move(pagemap)), bitmap_(bitmap) {}
+  IdlePages(int pid, const KernelFiles& files, int bitmap)
+      : pid_(pid), proc_(files.proc), bitmap_(bitmap) {}
   ~IdlePages() override { close(bitmap_); }
 
   std::string name() const override { return "idle"; }
@@ -72,12 +72,14 @@ class IdlePages final : public PageTracker {
   }
 
   Status mark(std::span<const Area> areas) {
+    const auto pagemap = Pagemap::open(proc_, pid_);
+    if (!pagemap) return pagemap.error();
     std::array<std::uint64_t, 4096> entries;
     for (const Area& area : areas) {
       for (Address at = area.start; at < area.end;) {
         const auto wanted = std::min<std::uint64_t>(
             entries.size(), (area.end - at) / Pagemap::kPage);
-        const auto got = pagemap_.read(at, std::span(entries).first(wanted));
+        const auto got = pagemap->read(at, std::span(entries).first(wanted));
         if (got == 0) break;
         for (std::size_t i = 0; i < got; ++i, at += Pagemap::kPage) {
           const auto frame = Pagemap::frame(entries[i]);
@@ -113,8 +115,9 @@ class IdlePages final : public PageTracker {
     return io(std::string("page_idle/bitmap: ") + std::strerror(errno));
   }
 
-  Pagemap pagemap_;
-  int bitmap_;
+  const int pid_;
+  const std::string proc_;
+  const int bitmap_;
   std::vector<Frame> marked_;  // idle at the last look, by frame
 };
 
@@ -131,13 +134,11 @@ Result<std::unique_ptr<PageTracker>> open_idle_pages(int pid,
     return not_found("this kernel has no " + path +
                      "; it needs CONFIG_IDLE_PAGE_TRACKING");
   }
-  auto pagemap = Pagemap::open(files.proc, pid);
-  if (!pagemap) {
-    close(bitmap);
+  auto tracker = std::make_unique<IdlePages>(pid, files, bitmap);
+  if (auto pagemap = Pagemap::open(files.proc, pid); !pagemap) {
     return pagemap.error();
   }
-  return std::unique_ptr<PageTracker>(
-      new IdlePages(*std::move(pagemap), bitmap));
+  return std::unique_ptr<PageTracker>(std::move(tracker));
 }
 
 }  // namespace thermocline

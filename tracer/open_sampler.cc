@@ -17,6 +17,7 @@ class NoSampler final : public Sampler {
   }
   int descriptor() const override { return -1; }
   std::string clock() const override { return "monotonic"; }
+  std::string kind() const override { return "none"; }
   bool unattributed() const override { return false; }
 };
 

@@ -45,6 +45,7 @@ class PageSampler final : public Sampler {
 
   int descriptor() const override { return timer_; }
   std::string clock() const override { return "monotonic"; }
+  std::string kind() const override { return "pages:" + tracker_->name(); }
   bool unattributed() const override { return false; }
 
   // The next look is due in `nanos`.

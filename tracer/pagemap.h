@@ -1,6 +1,9 @@
 // Pagemap: what the kernel says of each page of a process, from
 // /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst).
 //
+// It shows the memory that the process had when it was opened: open it anew for
+// each look, for a process may have executed another program since.
+//
 // Thread safety: none. Ownership: holds one descriptor.
 #pragma once
 

@@ -215,6 +215,7 @@ class PerfRing final : public Sampler {
   }
   int descriptor() const override { return waiter_; }
   std::string clock() const override { return "monotonic"; }
+  std::string kind() const override { return "perf"; }
   bool unattributed() const override { return false; }
 
  private:

@@ -46,6 +46,10 @@ class Sampler {
   /// machine's clock.
   virtual std::string clock() const = 0;
 
+  /// What kind of source it is, in a word: "perf", "stream",
+  /// "pages:soft-dirty", "none".
+  virtual std::string kind() const = 0;
+
   /// True when samples carry no process (thread == 0xffffffff), so that they
   /// must be attributed by the targets' mappings.
   virtual bool unattributed() const = 0;

@@ -17,8 +17,10 @@ namespace {
 
 class SoftDirty final : public PageTracker {
  public:
-  SoftDirty(Pagemap pagemap, std::string clear)
-      : pagemap_(std::move(pagemap)), clear_(std::move(clear)) {}
+  SoftDirty(int pid, const KernelFiles& files)
+      : pid_(pid),
+        proc_(files.proc),
+        clear_(files.proc + "/" + std::to_string(pid) + "/clear_refs") {}
 
   std::string name() const override { return "soft-dirty"; }
   Access access() const override { return Access::kStore; }
@@ -26,8 +28,10 @@ class SoftDirty final : public PageTracker {
   Status scan(std::span<const Area> areas,
               std::vector<PageTouch>& touched) override {
     if (begun_) {
+      const auto pagemap = Pagemap::open(proc_, pid_);
+      if (!pagemap) return pagemap.error();
       for (const Area& area : areas) {
-        if (area.writable()) look(area, touched);
+        if (area.writable()) look(*pagemap, area, touched);
       }
     }
     begun_ = true;
@@ -50,13 +54,14 @@ class SoftDirty final : public PageTracker {
   }
 
  private:
-  void look(const Area& area, std::vector<PageTouch>& touched) {
+  static void look(const Pagemap& pagemap, const Area& area,
+                   std::vector<PageTouch>& touched) {
     std::array<std::uint64_t, 4096> entries;
     Address at = area.start;
     while (at < area.end) {
       const auto wanted = std::min<std::uint64_t>(
           entries.size(), (area.end - at) / Pagemap::kPage);
-      const auto got = pagemap_.read(at, std::span(entries).first(wanted));
+      const auto got = pagemap.read(at, std::span(entries).first(wanted));
       if (got == 0) return;
       for (std::size_t i = 0; i < got; ++i, at += Pagemap::kPage) {
         constexpr auto kBoth = Pagemap::kPresent | Pagemap::kSoftDirty;
@@ -71,8 +76,9 @@ class SoftDirty final : public PageTracker {
     }
   }
 
-  Pagemap pagemap_;
-  std::string clear_;
+  const int pid_;
+  const std::string proc_;
+  const std::string clear_;
   bool begun_ = false;
 };
 
@@ -100,11 +106,10 @@ Result<std::unique_ptr<PageTracker>> open_soft_dirty(int pid,
         "this kernel has no soft-dirty bits; it needs CONFIG_MEM_SOFT_DIRTY "
         "(Debian's has it)");
   }
-  auto pagemap = Pagemap::open(files.proc, pid);
-  if (!pagemap) return pagemap.error();
-  auto tracker = std::make_unique<SoftDirty>(
-      *std::move(pagemap),
-      files.proc + "/" + std::to_string(pid) + "/clear_refs");
+  if (auto pagemap = Pagemap::open(files.proc, pid); !pagemap) {
+    return pagemap.error();
+  }
+  auto tracker = std::make_unique<SoftDirty>(pid, files);
   if (auto status = tracker->clear(); !status) return status.error();
   return std::unique_ptr<PageTracker>(std::move(tracker));
 }

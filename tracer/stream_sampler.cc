@@ -47,6 +47,7 @@ class StreamSampler final : public Sampler {
   std::string clock() const override {
     return stream_.decoder().virtual_clock() ? "virtual" : "monotonic";
   }
+  std::string kind() const override { return "stream"; }
   bool unattributed() const override {
     return stream_.decoder().unattributed();
   }

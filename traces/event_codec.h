@@ -46,6 +46,7 @@ class EventEncoder {
 
   void number(std::unsigned_integral auto value) { put_varint(row_, value); }
   void later_number(std::uint64_t value) { number(value); }
+  void later_text(const std::string& value) { text(value); }
   void integer(std::int64_t value) {
     put_varint(row_, fold(static_cast<std::uint64_t>(value)));
   }
@@ -99,6 +100,9 @@ class EventDecoder {
   /// A field that files of before may lack: it then keeps its default.
   void later_number(std::uint64_t& value) {
     if (row_.left() > 0) number(value);
+  }
+  void later_text(std::string& value) {
+    if (row_.left() > 0) text(value);
   }
   void number(bool& value) { value = row_.varint() != 0; }
   template <std::unsigned_integral T>

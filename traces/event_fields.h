@@ -24,6 +24,7 @@ void event_fields(auto& coder, MaybeConst<Trace::Info> auto& info) {
   coder.text(info.host);
   coder.number(info.page_bytes);
   coder.number(info.emulated);
+  coder.later_text(info.source);
 }
 
 void event_fields(auto& coder, MaybeConst<Mapping> auto& mapping) {

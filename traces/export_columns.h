@@ -115,6 +115,7 @@ void export_columns(auto& show, const Trace::Info& info) {
   show("host", info.host);
   show("page_bytes", info.page_bytes);
   show("emulated", info.emulated);
+  show("source", info.source);
 }
 
 void export_columns(auto& show, const Trace::End& end) {

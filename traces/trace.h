@@ -99,6 +99,9 @@ struct Trace {
     std::string host;       // kernel release and CPU model
     Bytes page_bytes = 4096;
     bool emulated = false;  // recorded on an emulated machine
+    // What the samples are: "perf", "stream", "pages:soft-dirty", ...; empty
+    // in traces of before. What tracks pages sees no single access.
+    std::string source;
     bool operator==(const Info&) const = default;
   };
   // What is known only when the job has ended; absent in a cut trace.

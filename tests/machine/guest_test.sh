@@ -59,5 +59,14 @@ for record in COMM MMAP2 FORK EXIT; do
   grep -q "PERF_RECORD_$record" /tmp/side.text || fail "no $record from the guest's perf"
 done
 
+# Where there is no PMU, the kernel's own tracking tells which pages are written.
+$bin/thermocline record -q --source pages --no-tensors -o /tmp/pages.trace -- \
+  $bin/machine_workload gups --size=16 --steps=6 --no-check >/dev/null
+$bin/thermocline info --json /tmp/pages.trace >/tmp/pages
+of_pages() { sed -n "s/.*\"$1\": \"*\([^\",]*\).*/\1/p" /tmp/pages; }
+[[ $(of_pages source) == pages:soft-dirty ]] || fail "the source is $(of_pages source)"
+(($(of_pages stores) > 1000 && $(of_pages footprint_bytes) > 15 << 20)) ||
+  fail "pages written: $(of_pages stores), on $(of_pages footprint_bytes) bytes"
+
 # Pages really move between the two nodes.
 $bin/two_nodes_probe
