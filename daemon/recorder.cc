@@ -75,7 +75,7 @@ class Recording {
   // Rereads the mappings and attributes the samples gathered since.
   void attribute() {
     const auto text =
-        kernel_->read_file("proc/" + std::to_string(pid_) + "/maps");
+        kernel_->read_file("proc/" + std::to_string(traced()) + "/maps");
     if (text) note_areas(parse_maps(*text));
     note_footprint();
     if (!sorted_) merge_spans();
@@ -95,6 +95,9 @@ class Recording {
     attribute();
     write_living();
     const Nanos end = stream_now();
+    if (others_ > 0) {
+      writer_.add(Loss{end, "observer.other_processes", others_});
+    }
     writer_.add(Mark{end, "end"});
     report.exit_status = exit_status;
     report.run_ns = end - start_;
@@ -162,7 +165,19 @@ class Recording {
     }
   }
 
+  // A trace is of one process: the job's own or, where that is only a launcher
+  // (a shell script), the first with LibTorch. What others say is counted.
+  int traced() const { return tensors_of_ != 0 ? tensors_of_ : pid_; }
+
   void hear(const ObserverEvent& event) {
+    if (std::holds_alternative<ObserverHello>(event.what) &&
+        (tensors_of_ == 0 || event.pid == pid_)) {
+      tensors_of_ = event.pid;
+    }
+    if (event.pid != tensors_of_) {
+      ++others_;
+      return;
+    }
     if (const auto* tensor = std::get_if<Tensor>(&event.what)) {
       Tensor born = *tensor;
       born.born = on_stream(born.born);
@@ -208,7 +223,7 @@ class Recording {
 
   void note_footprint() {
     const auto text =
-        kernel_->read_file("proc/" + std::to_string(pid_) + "/status");
+        kernel_->read_file("proc/" + std::to_string(traced()) + "/status");
     if (!text) return;
     const auto field = [&text](const char* name) -> Bytes {
       const auto at = text->find(name);
@@ -249,6 +264,8 @@ class Recording {
   std::optional<ObserverServer> observer_;
   ClockMap clock_;
   int pid_ = 0;
+  int tensors_of_ = 0;  // the process whose tensors are recorded; 0: none yet
+  std::uint64_t others_ = 0;  // events of other processes
   Clock::time_point began_ = Clock::now();
   Nanos start_ = 0;
   Nanos newest_ = -1;

@@ -143,11 +143,11 @@ void ObserverLink::mark(Nanos time, std::string_view name) {
 void ObserverLink::finish() {
   const std::lock_guard lock(mutex_);
   if (!on()) return;
-  const auto foreign = foreign_.load(std::memory_order_relaxed);
-  if (foreign != 0) {
-    put([&](auto out) {
-      return encode_loss(out, now(), "observer.foreign", foreign);
-    });
+  for (const auto& [source, count] :
+       {std::pair("observer.foreign", foreign_.load()),
+        std::pair("observer.forked", forked_.load())}) {
+    if (count == 0) continue;
+    put([&](auto out) { return encode_loss(out, now(), source, count); });
   }
   flush(true);
   flushed_ = 0;  // losses are settled now, if at all

@@ -84,6 +84,10 @@ class ObserverLink {
   /// say); the sum is told as a Loss of "observer.foreign" at the end.
   void foreign() { foreign_.fetch_add(1, std::memory_order_relaxed); }
 
+  /// The process has forked. The child is not heard; how many there were is
+  /// told as a Loss of "observer.forked" at the end.
+  void forked() { forked_.fetch_add(1, std::memory_order_relaxed); }
+
   /// Sends what is there, waiting while patience lasts; then Goodbye.
   void finish();
   /// For the child of a fork: goes quiet and closes, without telling the
@@ -105,6 +109,7 @@ class ObserverLink {
   const int pid_;
   std::atomic<bool> on_{true};
   std::atomic<std::uint64_t> foreign_{0};
+  std::atomic<std::uint64_t> forked_{0};
   std::mutex mutex_;
   int descriptor_;
   Nanos patience_;

@@ -52,6 +52,10 @@ void quiet_in_child() {
   if (g_link != nullptr) g_link->abandon();
 }
 
+void count_child() {
+  if (g_link != nullptr) g_link->forked();
+}
+
 void say_goodbye() {
   if (g_link != nullptr) g_link->finish();
 }
@@ -65,7 +69,7 @@ __attribute__((constructor)) void start() {
   auto link = ObserverLink::open(path, "torch " TORCH_VERSION);
   if (!link) return complain(link.error().message);
   g_link = (*std::move(link)).release();
-  pthread_atfork(nullptr, nullptr, &quiet_in_child);
+  pthread_atfork(nullptr, &count_child, &quiet_in_child);
   std::atexit(&say_goodbye);
   static TellingAllocator telling;
   c10::SetAllocator(c10::DeviceType::CPU, &telling, 1);

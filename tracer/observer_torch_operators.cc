@@ -9,7 +9,14 @@
 // argument is read; a result is written unless it is a view of an argument.
 // An operator that touches no memory (a view, an empty allocation) is not
 // told.
+//
+// Phases: what an autograd node runs is backward; what torch.optim's step runs
+// says so by a scope. Programs without that scope (C++, optimizers written by
+// hand): after a backward, what writes in place or runs without gradients is
+// optimizer, until an operator's result needs a gradient again; that one begins
+// the next step.
 #include <ATen/core/function_schema.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +27,7 @@
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #undef CHECK  // LibTorch has one as well
 #include "tracer/observer_torch.h"
@@ -36,6 +44,7 @@ struct Facts {
   std::string name;
   Name* told = nullptr;
   bool watched = false;  // has a schema, and may touch memory
+  bool in_place = false;
   c10::SmallVector<bool, 16> read;
   c10::SmallVector<bool, 16> written;
 };
@@ -76,6 +85,7 @@ Facts* learn(const at::RecordFunction& function, ObserverLink& link) {
     const auto* const alias = argument.alias_info();
     const bool written = alias != nullptr && alias->isWrite();
     facts->written.push_back(written);
+    facts->in_place = facts->in_place || (written && !argument.is_out());
     facts->read.push_back(!written || !(argument.is_out() || overwrites));
   }
   return facts;
@@ -117,6 +127,8 @@ struct Place {
   std::array<Turn, kTurns> layers;
   Name* backward_layer;
   std::uint32_t thread;
+  bool after_backward;  // and no operator has needed a gradient since
+  bool updated;         // an optimizer has run since
 
   Name* layer() const {
     if (backward > 0) return backward_layer;
@@ -141,6 +153,7 @@ struct Place {
 
 thread_local Place g_place;
 std::atomic<std::uint64_t> g_steps{0};
+std::atomic<bool> g_scoped{false};  // torch.optim tells of its steps
 
 std::uint32_t thread_id() {
   auto& thread = g_place.thread;
@@ -183,9 +196,33 @@ struct Running final : at::ObserverContext {
   Serials seen, reads, writes;
 };
 
-Phase phase_now() {
+Phase phase_of(const Facts& facts) {
   if (g_place.backward > 0) return Phase::kBackward;
-  return g_place.optimizer > 0 ? Phase::kOptimizer : Phase::kForward;
+  if (g_place.optimizer > 0) return Phase::kOptimizer;
+  if (g_place.after_backward && !g_scoped.load(std::memory_order_relaxed) &&
+      (facts.in_place || !at::GradMode::is_enabled())) {
+    g_place.updated = true;
+    return Phase::kOptimizer;
+  }
+  return Phase::kForward;
+}
+
+void end_step(ObserverLink& link, Nanos time) {
+  const auto step = g_steps.fetch_add(1) + 1;
+  link.mark(time, "step " + std::to_string(step));
+}
+
+// The running operator is forward again after a backward: was there a step?
+void leave_backward(const at::RecordFunction& function, ObserverLink& link,
+                    Nanos start) {
+  const auto& outputs = function.outputs();
+  if (std::none_of(outputs.begin(), outputs.end(), [](const auto& value) {
+        return value.isTensor() && value.unsafeToTensorImpl()->requires_grad();
+      })) {
+    return;
+  }
+  g_place.after_backward = false;
+  if (std::exchange(g_place.updated, false)) end_step(link, start);
 }
 
 struct Node final : at::ObserverContext {};  // an autograd node that runs
@@ -203,7 +240,7 @@ std::unique_ptr<at::ObserverContext> operator_starts(
   auto running = std::make_unique<Running>();
   running->facts = facts;
   running->place = &g_place;
-  running->phase = phase_now();
+  running->phase = phase_of(*facts);
   running->layer = g_place.layer();
   if (running->phase == Phase::kForward && function.seqNr() >= 0) {
     g_place.remember(function.seqNr());
@@ -228,12 +265,16 @@ void operator_ends(const at::RecordFunction& function,
   auto* const running = dynamic_cast<Running*>(context);
   if (running == nullptr) {
     --g_place.backward;
+    g_place.after_backward = true;
     return;
   }
   const auto end = ObserverLink::now();
   if (running->place == &g_place) g_place.top = nullptr;
   auto* const link = observer_link();
   if (link == nullptr) return;
+  if (g_place.after_backward && running->phase == Phase::kForward) {
+    leave_backward(function, *link, running->start);
+  }
   bool views = running->writes.empty();
   bool results = false;
   for (const auto& output : function.outputs()) {
@@ -269,6 +310,7 @@ std::unique_ptr<at::ObserverContext> scope_starts(
         here ? g_place.layer_of(function.seqNr()) : nullptr;
   } else if (begins(function.name(), "Optimizer.step#")) {
     scope->kind = Scope::Kind::kStep;
+    g_scoped.store(true, std::memory_order_relaxed);
     ++g_place.optimizer;
   } else if (!begins(function.name(), "Optimizer.") &&
              g_place.depth < Place::kDepth) {
@@ -287,9 +329,8 @@ void scope_ends(const at::RecordFunction&, at::ObserverContext* context) {
   if (scope == nullptr || scope->place != &g_place) return;
   if (scope->kind == Scope::Kind::kStep) {
     --g_place.optimizer;
-    const auto step = g_steps.fetch_add(1) + 1;
     if (auto* const link = observer_link()) {
-      link->mark(ObserverLink::now(), "step " + std::to_string(step));
+      end_step(*link, ObserverLink::now());
     }
   } else if (scope->kind == Scope::Kind::kLayer) {
     for (std::size_t i = 0; i < g_place.depth; ++i) {

@@ -196,8 +196,16 @@ TEST_F(Observer, SeesALinkedProgramAndChangesNoBit) {
   EXPECT_EQ(bare.output, job.output);
   auto all = listen(job);
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all.begin()->second.goodbyes, 1);
-  EXPECT_EQ(all.begin()->second.lost, 0u);
+  const Heard& heard = all.begin()->second;
+  EXPECT_EQ(heard.goodbyes, 1);
+  EXPECT_EQ(heard.lost, 0u);
+  // It has no torch.optim: the update is found out, and so are the steps.
+  const auto* const update = heard.find("aten::sub_", Phase::kOptimizer);
+  ASSERT_NE(update, nullptr);
+  EXPECT_EQ(update->writes.size(), 1u);
+  EXPECT_EQ(heard.find("aten::matmul", Phase::kOptimizer), nullptr);
+  EXPECT_EQ(heard.marks, (std::vector<std::string>{"step 1", "step 2"}))
+      << "told when the next begins";
 }
 
 TEST_F(Observer, AJobOutlivesAListenerThatNeverReads) {

@@ -120,7 +120,8 @@ inline Trace small_trace() {
                 .placement = "first_touch",
                 .host = "Linux 6.1.0 x86_64",
                 .page_bytes = 4096,
-                .emulated = true};
+                .emulated = true,
+                .source = "stream"};
   trace.mappings = {
       {kBegin, 0x55d0c0de0000, 0x55d0c0e00000, "r-xp", "/usr/bin/python3.11"},
       {kBegin, kHeap, kHeap + 0x400000, "rw-p", ""},
