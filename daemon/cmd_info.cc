@@ -9,6 +9,7 @@
 #include "daemon/commands.h"
 #include "daemon/units.h"
 #include "estimator/machine.h"
+#include "traces/iterations.h"
 #include "traces/summary.h"
 #include "traces/tensor_accesses.h"
 #include "traces/trace_file.h"
@@ -67,6 +68,7 @@ nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
   const Trace& trace = read.trace;
   const Summary summary = summarise(trace);
   const auto accesses = tensor_accesses(trace);
+  const auto iterations = find_iterations(trace);
   const auto machine = Machine::from_json(trace.info.machine);
   nlohmann::ordered_json end;
   if (trace.end.known) end = trace.end.exit_status;
@@ -99,6 +101,8 @@ nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
           {"tensors_sampled", sampled_tensors(accesses)},
           {"tensors_sharing_pages", sharing_tensors(accesses)},
           {"operators", trace.operators.size()},
+          {"iterations", iterations.starts.size()},
+          {"iterations_by", iterations.by},
           {"marks", trace.marks.size()},
           {"counters", trace.counters.size()},
           {"mappings", trace.mappings.size()},
@@ -166,7 +170,12 @@ void print_text(const std::string& file, const ReadTrace& read) {
                            std::to_string(sharing_tensors(accesses)) +
                            " tensors shared a page when they were born");
   }
-  line("operators", count(trace.operators));
+  const auto iterations = find_iterations(trace);
+  line("operators",
+       count(trace.operators) + (iterations.starts.empty()
+                                     ? ""
+                                     : "; " + count(iterations.starts) +
+                                           " iterations by " + iterations.by));
   line("marks", count(trace.marks));
   line("counters", count(trace.counters));
   line("mappings", count(trace.mappings));
