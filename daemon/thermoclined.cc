@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 
 #include "daemon/loop.h"
+#include "daemon/own_memory.h"
 #include "daemon/report.h"
 #include "daemon/settings.h"
 
@@ -57,6 +60,10 @@ Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
   if (auto status = check_files(settings); !status) return status.error();
   auto machine = find_machine(settings);
   if (!machine) return machine.error();
+  // A machine that is only described may have nodes that are not there.
+  if (settings.service.mover != "dry" && !prefer_slowest(*machine)) {
+    spdlog::warn("own memory may lie in fast memory: {}", std::strerror(errno));
+  }
   auto service =
       Service::make(kernel, *std::move(machine), settings.service, make_policy);
   if (!service) return service.error();

@@ -68,5 +68,11 @@ of_pages() { sed -n "s/.*\"$1\": \"*\([^\",]*\).*/\1/p" /tmp/pages; }
 (($(of_pages stores) > 1000 && $(of_pages footprint_bytes) > 15 << 20)) ||
   fail "pages written: $(of_pages stores), on $(of_pages footprint_bytes) bytes"
 
+# The service takes its own memory from the slow node.
+$bin/thermocline run -q --policy hottest_first --source none -- sh -c '
+  grep -h heap /proc/$(pidof thermoclined)/numa_maps' >/tmp/own 2>/tmp/own.errors ||
+  fail "no service to look at: $(cat /tmp/own.errors)"
+grep -q 'N1=[1-9]' /tmp/own || fail "the service lies in fast memory: $(cat /tmp/own)"
+
 # Pages really move between the two nodes.
 $bin/two_nodes_probe
