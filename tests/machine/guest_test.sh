@@ -69,7 +69,7 @@ of_pages() { sed -n "s/.*\"$1\": \"*\([^\",]*\).*/\1/p" /tmp/pages; }
   fail "pages written: $(of_pages stores), on $(of_pages footprint_bytes) bytes"
 
 # The service takes its own memory from the slow node.
-$bin/thermocline run -q --policy hottest_first --source none -- sh -c '
+$bin/thermocline run --policy hottest_first --source none -- sh -c '
   grep -h heap /proc/$(pidof thermoclined)/numa_maps' >/tmp/own 2>/tmp/own.errors ||
   fail "no service to look at: $(cat /tmp/own.errors)"
 grep -q 'N1=[1-9]' /tmp/own || fail "the service lies in fast memory: $(cat /tmp/own)"
