@@ -93,8 +93,24 @@ void PerfDecoder::take(const PerfHeader& header,
       return;
     case PerfRecord::kLostSamples: batch.lost += word(body, 0); return;
     case PerfRecord::kThrottle: ++batch.throttled; return;
+    case PerfRecord::kMmap:
+    case PerfRecord::kMmap2:
+    case PerfRecord::kComm:
+    case PerfRecord::kFork:
+    case PerfRecord::kExit: return take_process(header, body, batch);
     default: return;
   }
+}
+
+void PerfDecoder::take_process(const PerfHeader& header,
+                               std::span<const std::uint8_t> body,
+                               SampleBatch& batch) {
+  if (processes_ == nullptr || events_.empty()) return;
+  bool malformed = false;
+  auto event =
+      decode_process_event(events_[0].format, header, body, &malformed);
+  if (malformed) ++batch.malformed;
+  if (event) processes_->push_back(*std::move(event));
 }
 
 void PerfDecoder::take_sample(std::span<const std::uint8_t> body,
@@ -111,6 +127,7 @@ void PerfDecoder::take_sample(std::span<const std::uint8_t> body,
   // Not every sampled instruction accessed memory (AMD's IBS tags any).
   if (event->format.is_access() && scratch_.address != 0) {
     batch.samples.push_back(to_access(event->format, scratch_));
+    batch.pids.push_back(scratch_.pid);
     unattributed_ = unattributed_ || scratch_.tid == kNoThread;
   }
   if (Counters counters; count(scratch_, counters)) {

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tracer/perf_processes.h"
 #include "tracer/perf_records.h"
 #include "tracer/sampler.h"
 
@@ -32,6 +33,12 @@ class PerfDecoder {
   Status add_id(std::size_t event, std::uint64_t id);
   std::size_t events() const { return events_.size(); }
   void name_event(std::uint64_t id, std::string name);
+
+  /// From now on, says in `*events` what records tell of processes; nullptr:
+  /// no more. Requires: it outlives the decoder, or the next call of this.
+  void follow_processes(std::vector<ProcessEvent>* events) {
+    processes_ = events;
+  }
 
   /// Takes one record; those of no concern are ignored, those that cannot be
   /// decoded counted.
@@ -56,6 +63,8 @@ class PerfDecoder {
 
   static Meaning meaning_of(const EventFormat& format);
   const Event* find(std::uint64_t id);
+  void take_process(const PerfHeader& header,
+                    std::span<const std::uint8_t> body, SampleBatch& batch);
   void take_sample(std::span<const std::uint8_t> body, SampleBatch& batch);
   bool count(const PerfSample& sample, Counters& counters);
 
@@ -64,6 +73,7 @@ class PerfDecoder {
   std::uint64_t last_id_ = 0;  // and its event: samples come in runs
   std::size_t last_event_ = 0;
   PerfSample scratch_;
+  std::vector<ProcessEvent>* processes_ = nullptr;
   bool virtual_clock_ = false;
   bool unattributed_ = false;
 };

@@ -138,6 +138,8 @@ Result<EventFormat> decode_attributes(std::span<const std::uint8_t> bytes,
   format.user_registers = attr.sample_regs_user;
   format.interrupt_registers = attr.sample_regs_intr;
   format.virtual_clock = attr.use_clockid != 0 && attr.clockid == kVirtualClock;
+  if (attr.freq == 0) format.period = attr.sample_period;
+  format.all_identified = attr.sample_id_all != 0;
   return format;
 }
 
@@ -158,7 +160,7 @@ bool decode_sample(const EventFormat& format,
   if (has(PERF_SAMPLE_STREAM_ID)) in.u64();
   std::uint32_t unused = 0;
   if (has(PERF_SAMPLE_CPU)) in.pair(out.cpu, unused);
-  if (has(PERF_SAMPLE_PERIOD)) out.period = in.u64();
+  out.period = has(PERF_SAMPLE_PERIOD) ? in.u64() : format.period;
   if (has(PERF_SAMPLE_READ)) read_values(format, in, out.values);
   if (has(PERF_SAMPLE_CALLCHAIN)) in.skip_words(in.u64());
   if (has(PERF_SAMPLE_RAW)) in.skip(in.u32());  // padded to 8 by its size
@@ -218,12 +220,13 @@ Source data_source(std::uint64_t bits) {
   perf_mem_data_src source{};
   source.val = bits;
   switch (source.mem_lvl_num) {
-    case PERF_MEM_LVLNUM_L1:
-    case PERF_MEM_LVLNUM_L2:
+    case PERF_MEM_LVLNUM_L1: return Source::kL1;
+    case PERF_MEM_LVLNUM_L2: return Source::kL2;
     case PERF_MEM_LVLNUM_L3:
+      return source.mem_remote != 0 ? Source::kCache : Source::kL3;
+    case PERF_MEM_LVLNUM_LFB: return Source::kFillBuffer;
     case PERF_MEM_LVLNUM_L4:
-    case PERF_MEM_LVLNUM_ANY_CACHE:
-    case PERF_MEM_LVLNUM_LFB: return Source::kCache;
+    case PERF_MEM_LVLNUM_ANY_CACHE: return Source::kCache;
     case PERF_MEM_LVLNUM_RAM:
       return source.mem_remote != 0 ? Source::kRemote : Source::kDram;
     case PERF_MEM_LVLNUM_PMEM: return Source::kPmem;
@@ -231,15 +234,18 @@ Source data_source(std::uint64_t bits) {
     default: break;
   }
   // The older field, which kernels still fill for older processors.
-  constexpr std::uint64_t kCaches =
-      PERF_MEM_LVL_L1 | PERF_MEM_LVL_LFB | PERF_MEM_LVL_L2 | PERF_MEM_LVL_L3;
   constexpr std::uint64_t kRemoteRam =
       PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2;
   const std::uint64_t level = source.mem_lvl;
   if ((level & kRemoteRam) != 0) return Source::kRemote;
   if ((level & PERF_MEM_LVL_LOC_RAM) != 0) return Source::kDram;
-  if ((level & (kCaches | PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_REM_CCE2)) != 0)
+  if ((level & PERF_MEM_LVL_L1) != 0) return Source::kL1;
+  if ((level & PERF_MEM_LVL_LFB) != 0) return Source::kFillBuffer;
+  if ((level & PERF_MEM_LVL_L2) != 0) return Source::kL2;
+  if ((level & PERF_MEM_LVL_L3) != 0) return Source::kL3;
+  if ((level & (PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_REM_CCE2)) != 0) {
     return Source::kCache;
+  }
   return Source::kUnknown;
 }
 

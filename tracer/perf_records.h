@@ -20,15 +20,21 @@ namespace thermocline {
 
 // Record types that concern us. Up to 63 they are the kernel's, above perf's.
 enum class PerfRecord : std::uint32_t {
+  kMmap = 1,
   kLost = 2,
+  kComm = 3,
+  kExit = 4,
   kThrottle = 5,
+  kFork = 7,
   kSample = 9,
+  kMmap2 = 10,
   kLostSamples = 13,
   kHeaderAttr = 64,
   kTracingData = 66,
   kFinishedRound = 68,
   kAuxtrace = 71,
   kEventUpdate = 78,
+  kHeaderFeature = 80,
   kCompressed = 81,
   kCompressed2 = 83,
 };
@@ -52,8 +58,10 @@ struct EventFormat {
   std::uint64_t branch_sample_type = 0;
   std::uint64_t user_registers = 0;  // mask
   std::uint64_t interrupt_registers = 0;
+  std::uint64_t period = 1;  // of its samples, where they do not say
   bool virtual_clock = false;
-  std::string name;  // "loads", when the stream tells
+  bool all_identified = false;  // not only its samples: sample_id_all
+  std::string name;             // "loads", when the stream tells
 
   bool has(std::uint64_t sample_bit) const {
     return (sample_type & sample_bit) != 0;

@@ -6,7 +6,6 @@
 namespace thermocline {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x32454c4946524550;         // "PERFILE2"
 constexpr std::uint64_t kForeignMagic = 0x50455246494c4532;  // other endian
 constexpr std::uint64_t kPipeHeaderBytes = 16;
 constexpr std::uint64_t kUpdateName = 2;
@@ -29,14 +28,22 @@ Status PerfStream::feed(std::span<const std::uint8_t> bytes,
     rest_.insert(rest_.end(), bytes.begin(), bytes.end());
     bytes = rest_;
   }
-  std::size_t before = 0;
-  do {
-    before = bytes.size();
-    failed_ = advance(bytes, batch);
-  } while (failed_ && bytes.size() != before);
+  failed_ = walk(bytes, batch);
   std::vector<std::uint8_t> rest(bytes.begin(), bytes.end());
   rest_ = std::move(rest);
   return failed_;
+}
+
+// Takes all whole steps off the front of `bytes`.
+Status PerfStream::walk(std::span<const std::uint8_t>& bytes,
+                        SampleBatch& batch) {
+  Status status;
+  std::size_t before = 0;
+  do {
+    before = bytes.size();
+    status = advance(bytes, batch);
+  } while (status && bytes.size() != before);
+  return status;
 }
 
 // Takes one step off the front of `bytes`, or nothing when more are needed.
@@ -47,7 +54,7 @@ Status PerfStream::advance(std::span<const std::uint8_t>& bytes,
     const auto some = std::min<std::uint64_t>(skip_, bytes.size());
     bytes = bytes.subspan(static_cast<std::size_t>(some));
     skip_ -= some;
-    offset_ += some;
+    if (!unpacking_) offset_ += some;
     return {};
   }
   if (bytes.size() < kPerfHeaderBytes) return {};
@@ -63,7 +70,7 @@ Status PerfStream::advance(std::span<const std::uint8_t>& bytes,
   const auto body = bytes.first(header.size).subspan(kPerfHeaderBytes);
   if (auto status = take_record(header, body, batch); !status) return status;
   bytes = bytes.subspan(header.size);
-  offset_ += header.size;
+  if (!unpacking_) offset_ += header.size;
   return {};
 }
 
@@ -73,7 +80,7 @@ Status PerfStream::open(std::span<const std::uint8_t>& bytes) {
   if (magic == kForeignMagic) {
     return unsupported("perf data from a machine of the other byte order");
   }
-  if (magic != kMagic) {
+  if (magic != kPerfMagic) {
     return corrupt("offset 0: not perf's data; make it with perf record -o -");
   }
   if (word(bytes, 8) != kPipeHeaderBytes) {
@@ -100,9 +107,11 @@ Status PerfStream::take_record(const PerfHeader& header,
       return {};
     }
     case PerfRecord::kAuxtrace: skip_ = word(body, 0); return {};
-    case PerfRecord::kCompressed:
-    case PerfRecord::kCompressed2:
-      return unsupported("compressed perf data; record without -z");
+    case PerfRecord::kHeaderFeature:
+      if (body.size() >= 8) features_.take(word(body, 0), body.subspan(8));
+      return {};
+    case PerfRecord::kCompressed: return take_compressed(false, body, batch);
+    case PerfRecord::kCompressed2: return take_compressed(true, body, batch);
     default: decoder_.take(header, body, batch); return {};
   }
 }
@@ -122,6 +131,32 @@ void PerfStream::take_update(std::span<const std::uint8_t> body) {
   const auto text = body.subspan(16);
   const auto end = std::find(text.begin(), text.end(), 0);
   decoder_.name_event(word(body, 8), std::string(text.begin(), end));
+}
+
+// Records that were compressed; the second kind says how many of its bytes
+// they are, for the rest is padding (Linux 6.16).
+Status PerfStream::take_compressed(bool counted,
+                                   std::span<const std::uint8_t> body,
+                                   SampleBatch& batch) {
+  if (unpacking_) return broken("a compressed record within another");
+  if (counted) {
+    const auto count = word(body, 0);
+    if (body.size() < 8 || count > body.size() - 8) {
+      return broken("a compressed record claims " + std::to_string(count) +
+                    " bytes");
+    }
+    body = body.subspan(8, static_cast<std::size_t>(count));
+  }
+  if (auto done = unpacker_.unpack(body, unpacked_); !done) {
+    return broken(done.error().message);
+  }
+  std::span<const std::uint8_t> bytes = unpacked_;
+  unpacking_ = true;
+  auto status = walk(bytes, batch);
+  unpacking_ = false;
+  std::vector<std::uint8_t> rest(bytes.begin(), bytes.end());
+  unpacked_ = std::move(rest);
+  return status;
 }
 
 Error PerfStream::broken(const std::string& why) const {

@@ -22,6 +22,8 @@ namespace thermocline {
 // What came since the last read.
 struct SampleBatch {
   std::vector<Sample> samples;
+  // The process of each sample, in step with them; 0xffffffff: not told.
+  std::vector<std::uint32_t> pids;
   std::vector<Counters> counters;
   std::uint64_t lost = 0;       // records the source says it dropped
   std::uint64_t throttled = 0;  // times the kernel paused sampling
@@ -57,6 +59,7 @@ class Sampler {
 
 /// Opens a source by its description:
 ///   "stream:PATH"   perf pipe stream from a file, FIFO or device
+///   "stream"        the same from standard input
 ///   "perf[:EVENTS]" live sampling of process `pid` (perf_event_open)
 ///   "pages[:TRACKER]" the kernel's own access tracking of process `pid`
 ///                   (page_tracker.h), where there is no PMU

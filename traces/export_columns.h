@@ -23,6 +23,10 @@ constexpr const char* source_name(Source source) {
     case Source::kRemote: return "remote";
     case Source::kPmem: return "pmem";
     case Source::kCxl: return "cxl";
+    case Source::kL1: return "l1";
+    case Source::kL2: return "l2";
+    case Source::kL3: return "l3";
+    case Source::kFillBuffer: return "fill_buffer";
   }
   return "unknown";
 }

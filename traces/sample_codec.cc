@@ -22,7 +22,8 @@ enum Column : std::uint8_t {
   kColumns = 10,
 };
 
-constexpr std::uint64_t kLastSource = static_cast<std::uint64_t>(Source::kCxl);
+constexpr std::uint64_t kLastSource =
+    static_cast<std::uint64_t>(Source::kFillBuffer);
 
 std::uint64_t kind_of(const Sample& sample) {
   return static_cast<std::uint64_t>(sample.access) |

@@ -29,11 +29,15 @@ enum class Access : std::uint8_t { kLoad = 0, kStore = 1 };
 // Where the hardware says that the data came from.
 enum class Source : std::uint8_t {
   kUnknown = 0,
-  kCache,   // any cache level or line-fill buffer
-  kDram,    // local memory
-  kRemote,  // another socket's memory
-  kPmem,    // persistent memory
-  kCxl,     // memory behind CXL
+  kCache,       // a cache that the hardware does not name, or another core's
+  kDram,        // local memory
+  kRemote,      // another socket's memory
+  kPmem,        // persistent memory
+  kCxl,         // memory behind CXL
+  kL1,          // first-level cache
+  kL2,          // second-level cache
+  kL3,          // third-level cache
+  kFillBuffer,  // a line that was under way already
 };
 
 // One sampled access.

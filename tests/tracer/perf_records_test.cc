@@ -166,8 +166,8 @@ TEST(PerfRecords, KnowsWhereDataCameFrom) {
     source.mem_remote = remote ? 1 : 0;
     return data_source(source.val);
   };
-  EXPECT_EQ(level(PERF_MEM_LVLNUM_L1, false), Source::kCache);
-  EXPECT_EQ(level(PERF_MEM_LVLNUM_LFB, false), Source::kCache);
+  EXPECT_EQ(level(PERF_MEM_LVLNUM_L1, false), Source::kL1);
+  EXPECT_EQ(level(PERF_MEM_LVLNUM_LFB, false), Source::kFillBuffer);
   EXPECT_EQ(level(PERF_MEM_LVLNUM_RAM, false), Source::kDram);
   EXPECT_EQ(level(PERF_MEM_LVLNUM_RAM, true), Source::kRemote);
   EXPECT_EQ(level(PERF_MEM_LVLNUM_PMEM, false), Source::kPmem);
@@ -178,7 +178,7 @@ TEST(PerfRecords, KnowsWhereDataCameFrom) {
   old.mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_REM_RAM1;
   EXPECT_EQ(data_source(old.val), Source::kRemote);
   old.mem_lvl = PERF_MEM_LVL_HIT | PERF_MEM_LVL_L3;
-  EXPECT_EQ(data_source(old.val), Source::kCache);
+  EXPECT_EQ(data_source(old.val), Source::kL3);
 }
 
 TEST(PerfRecords, AttributesOfAnyVersion) {
