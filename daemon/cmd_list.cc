@@ -7,13 +7,15 @@
 #include "daemon/commands.h"
 #include "daemon/policy_maker.h"
 #include "policies/policy.h"
+#include "tracer/importer.h"
 
 namespace thermocline {
 namespace {
 
+template <typename Interface>
 nlohmann::json as_json() {
   auto all = nlohmann::json::array();
-  for (const auto& [name, entry] : Registry<Policy>::entries()) {
+  for (const auto& [name, entry] : Registry<Interface>::entries()) {
     auto options = nlohmann::json::array();
     for (const auto& option : entry.options()) {
       options.push_back({{"name", option.name},
@@ -24,12 +26,13 @@ nlohmann::json as_json() {
     all.push_back(
         {{"name", name}, {"summary", entry.summary}, {"options", options}});
   }
-  return {{"policies", all}};
+  return all;
 }
 
-void print_text() {
-  std::printf("policies\n");
-  for (const auto& [name, entry] : Registry<Policy>::entries()) {
+template <typename Interface>
+void print_text(const char* title) {
+  std::printf("%s\n", title);
+  for (const auto& [name, entry] : Registry<Interface>::entries()) {
     std::printf("  %-16s %s\n", name.c_str(), entry.summary.c_str());
     for (const auto& option : entry.options()) {
       std::printf("    %-18s %s (default %s%s%s)\n", option.name.c_str(),
@@ -44,17 +47,22 @@ void print_text() {
 void add_list(CLI::App& root, Outcome& outcome) {
   auto json = std::make_shared<bool>(false);
   auto* command = root.add_subcommand(
-      "list", "List the policies that are built in, with their options.");
+      "list",
+      "List the policies and the formats of recordings that are built in, with "
+      "their options.");
   command->add_flag("--json", *json, "as JSON");
   command->callback([json, &outcome] {
     (void)outcome;
     if (*json) {
-      std::printf("%s\n", as_json().dump(2).c_str());
+      const nlohmann::json all{{"policies", as_json<Policy>()},
+                               {"formats", as_json<Importer>()}};
+      std::printf("%s\n", all.dump(2).c_str());
     } else {
-      print_text();
+      print_text<Policy>("policies");
       std::printf(
           "  %-16s %s\n", "learned",
           "An agent trained by `thermocline train` (loaded on demand).");
+      print_text<Importer>("formats that `thermocline import` reads");
     }
   });
 }

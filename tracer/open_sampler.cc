@@ -29,6 +29,7 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
   const auto kind = source.substr(0, colon);
   const auto rest = colon == source.npos ? "" : source.substr(colon + 1);
   if (source == "none") return std::unique_ptr<Sampler>(new NoSampler);
+  if (source == "stream") return open_stream("/dev/stdin");
   if (kind == "stream" && !rest.empty()) return open_stream(rest);
   if (kind == "pages") return open_pages(rest, pid);
   if (kind == "perf") {
@@ -38,7 +39,7 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
     return open_perf(*events, pid);
   }
   return invalid("unknown source \"" + source +
-                 "\"; give perf, perf:EVENT,..., stream:PATH, pages, "
+                 "\"; give perf, perf:EVENT,..., stream, stream:PATH, pages, "
                  "pages:TRACKER or none");
 }
 
