@@ -99,8 +99,9 @@ void add_record(CLI::App& root, Outcome& outcome) {
   command
       ->add_option(
           "--source", given->record.source,
-          "samples: perf, stream:PATH (a perf pipe stream), pages (the "
-          "kernel's access tracking, where there is no PMU), none")
+          "samples: perf, stream:PATH (a perf pipe stream), stream (the same "
+          "from standard input), pages (the kernel's access tracking, where "
+          "there is no PMU), none")
       ->capture_default_str();
   command
       ->add_option("--placement", given->record.placement,

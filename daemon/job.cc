@@ -41,6 +41,10 @@ struct Failure {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
+  if (options.no_input) {
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  }
   if (options.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
   if (!options.bind_nodes.empty()) {
     std::array<unsigned long, 16> mask{};

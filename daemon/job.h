@@ -21,6 +21,7 @@ class Job {
     std::vector<std::pair<std::string, std::string>> environment;
     std::vector<int> bind_nodes;   // pages only here; empty: kernel's choice
     bool fixed_addresses = false;  // no address randomisation: two runs match
+    bool no_input = false;         // standard input is empty, not ours
   };
 
   /// Forks; the child waits. Errors: kNotFound and kPermission, naming the

@@ -41,10 +41,11 @@ Nanos monotonic_now() {
 
 class Recording {
  public:
-  Recording(TraceWriter writer, std::unique_ptr<Sampler> sampler,
+  Recording(TraceWriter writer, std::unique_ptr<Sampler> sampler, bool streams,
             std::optional<ObserverServer> observer)
       : writer_(std::move(writer)),
         sampler_(std::move(sampler)),
+        streams_(streams),
         observer_(std::move(observer)) {}
 
   RecordReport report;
@@ -160,14 +161,27 @@ class Recording {
       if (batch->samples.empty() && batch->counters.empty()) return {};
       if (!keep) continue;
       for (const auto& counters : batch->counters) writer_.add(counters);
-      pending_.insert(pending_.end(), batch->samples.begin(),
-                      batch->samples.end());
+      for (std::size_t i = 0; i < batch->samples.size(); ++i) {
+        if (of_another(batch->pids[i])) {
+          ++report.foreign;
+        } else {
+          pending_.push_back(batch->samples[i]);
+        }
+      }
     }
   }
 
   // A trace is of one process: the job's own or, where that is only a launcher
   // (a shell script), the first with LibTorch. What others say is counted.
   int traced() const { return tensors_of_ != 0 ? tensors_of_ : pid_; }
+
+  // A stream may carry samples of the whole machine; a source that was opened
+  // for the job has only its own and its children's.
+  bool of_another(std::uint32_t pid) const {
+    constexpr std::uint32_t kNotTold = 0xffffffff;
+    return streams_ && pid != kNotTold &&
+           pid != static_cast<std::uint32_t>(traced());
+  }
 
   void hear(const ObserverEvent& event) {
     if (std::holds_alternative<ObserverHello>(event.what) &&
@@ -261,6 +275,7 @@ class Recording {
 
   TraceWriter writer_;
   std::unique_ptr<Sampler> sampler_;
+  bool streams_;
   std::optional<ObserverServer> observer_;
   ClockMap clock_;
   int pid_ = 0;
@@ -337,6 +352,7 @@ Result<RecordReport> record(
   start.command = options.command;
   start.bind_nodes = *bind;
   start.fixed_addresses = options.fixed_addresses;
+  start.no_input = options.source == "stream";  // that is the samples'
   std::optional<ObserverServer> observer;
   if (options.tensors) {
     const auto library = beside_program("lib/thermocline_observer.so");
@@ -375,6 +391,7 @@ Result<RecordReport> record(
   if (!writer) return writer.error();
 
   Recording recording(std::move(*writer), std::move(*sampler),
+                      options.source.rfind("stream", 0) == 0,
                       std::move(observer));
   if (auto status = recording.begin(job->pid()); !status) {
     return status.error();
