@@ -5,7 +5,6 @@
 #include <zstd.h>
 
 #include "tests/tracer/import_bytes.h"
-#include "tests/tracer/observed_job.h"
 
 namespace thermocline {
 namespace {
