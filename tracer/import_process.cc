@@ -11,9 +11,13 @@ constexpr Bytes kBytesPerProcess = 64;
 
 void ImportProcess::add(const Sample& sample, std::uint32_t pid,
                         ImportedTrace& out) {
-  const auto [count, fresh] = samples_.try_emplace(pid, 0);
-  ++count->second;
-  if (fresh) out.spend(kBytesPerProcess);
+  if (last_ == nullptr || pid != last_pid_) {
+    const auto [count, fresh] = samples_.try_emplace(pid, 0);
+    if (fresh) out.spend(kBytesPerProcess);
+    last_ = &count->second;
+    last_pid_ = pid;
+  }
+  ++*last_;
   if (chosen_ != 0 && pid != chosen_) {
     ++foreign_;
   } else {

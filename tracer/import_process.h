@@ -36,6 +36,8 @@ class ImportProcess {
 
   std::int64_t chosen_;
   std::unordered_map<std::uint32_t, std::uint64_t> samples_;  // by process
+  std::uint64_t* last_ = nullptr;  // of samples_: they come in runs
+  std::uint32_t last_pid_ = 0;
   std::uint64_t foreign_ = 0;
   ProcessHistory history_;
 };
