@@ -371,6 +371,10 @@ Result<RecordReport> record(
   auto sampler = open_sampler(options.source, job->pid());
   if (!sampler) return sampler.error();
 
+  if (options.source == "stream") {
+    if (auto begun = await_sampling(**sampler, milliseconds(10'000)); !begun)
+      return begun.error();
+  }
   // A stream says in its header which clock it runs on.
   const bool streams = (*sampler)->descriptor() >= 0;
   if (auto header = (*sampler)->read(milliseconds(streams ? 500 : 0));

@@ -43,4 +43,15 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
                  "pages:TRACKER or none");
 }
 
+Status await_sampling(Sampler& sampler, std::chrono::milliseconds timeout) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + timeout;
+  while (Clock::now() < until) {
+    const auto batch = sampler.read(std::chrono::milliseconds(50));
+    if (!batch) return batch.error();
+    if (batch->begun || batch->newest >= 0 || batch->ended) break;
+  }
+  return {};
+}
+
 }  // namespace thermocline

@@ -36,6 +36,7 @@ enum class PerfRecord : std::uint32_t {
   kEventUpdate = 78,
   kHeaderFeature = 80,
   kCompressed = 81,
+  kFinishedInit = 82,
   kCompressed2 = 83,
 };
 

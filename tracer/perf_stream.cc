@@ -110,6 +110,7 @@ Status PerfStream::take_record(const PerfHeader& header,
     case PerfRecord::kHeaderFeature:
       if (body.size() >= 8) features_.take(word(body, 0), body.subspan(8));
       return {};
+    case PerfRecord::kFinishedInit: batch.begun = true; return {};
     case PerfRecord::kCompressed: return take_compressed(false, body, batch);
     case PerfRecord::kCompressed2: return take_compressed(true, body, batch);
     default: decoder_.take(header, body, batch); return {};

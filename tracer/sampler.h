@@ -29,6 +29,7 @@ struct SampleBatch {
   std::uint64_t throttled = 0;  // times the kernel paused sampling
   std::uint64_t malformed = 0;  // records that could not be decoded
   Nanos newest = -1;            // latest time on the source's clock; -1: none
+  bool begun = false;           // the source says that it samples from now on
   bool ended = false;           // the source will deliver no more
 };
 
@@ -67,5 +68,11 @@ class Sampler {
 /// Errors name the path or the missing right and the remedy.
 Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
                                               int pid);
+
+/// Waits until the source samples, it ends, or `timeout` has passed; what comes
+/// before is dropped. A perf on the other end of a pipe is started when we are,
+/// and reads all of /proc first; where it does not say when it is done (older
+/// ones), its first sample does. Errors: those of read().
+Status await_sampling(Sampler& sampler, std::chrono::milliseconds timeout);
 
 }  // namespace thermocline
