@@ -1,39 +1,52 @@
+// The only file that knows libpfm: its headers cannot meet the kernel's in
+// one file.
 #include "tracer/perf_events.h"
 
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
 
 #include <charconv>
-#include <filesystem>
 #include <fstream>
-#include <string_view>
+
+#include "tracer/perf_events_special.h"
 
 namespace thermocline {
 namespace {
 
-constexpr std::uint64_t kLoadPeriod = 4001;
-// Every store counts, hit or miss: ten times rarer than loads that missed.
-constexpr std::uint64_t kStorePeriod = 40009;
-// Of micro-operations; the hardware takes multiples of 16 only
-// (arch/x86/events/amd/ibs.c).
-constexpr std::uint64_t kIbsPeriod = 128 * 1024;
-constexpr std::uint64_t kIbsCountOps = 1u << 19;
-// mem-loads-aux, which must lead load latency since Sapphire Rapids.
-constexpr std::uint64_t kLoadsAuxiliary = 0x8203;
-constexpr std::uint64_t kLoadLatency = 0x1cd;
-
+// Skylake-SP, Cascade Lake, Ice Lake and Sapphire Rapids have the same two;
+// what of it is special is make_precise's and by_name's.
 const char* const kIntelDefault =
     "MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=30,MEM_INST_RETIRED:ALL_STORES";
+// The same, described by the kernel, on a processor newer than libpfm.
+const char* const kKernelDefault = "mem-loads,mem-stores";
 
-Error no_pmu(const std::string& why) {
-  return unsupported("no PMU here (" + why +
-                     "); use --source stream:PATH or --source none");
-}
+// libpfm 4.13 has a wrong umask for Sapphire Rapids' MEM_TRANS_RETIRED:
+// STORE_SAMPLE; Intel's lists have event 0xcd, umask 2.
+constexpr std::uint64_t kWrongStoreSample = 0x3cd;
+constexpr std::uint64_t kStoreSample = 0x2cd;
 
-bool exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
+class Libpfm {
+ public:
+  Libpfm() : started_(pfm_initialize() == PFM_SUCCESS) {}
+  Libpfm(const Libpfm&) = delete;
+  Libpfm& operator=(const Libpfm&) = delete;
+  ~Libpfm() {
+    if (started_) pfm_terminate();
+  }
+  bool started() const { return started_; }
+
+  /// PFM_SUCCESS or its error.
+  static int encode(const std::string& name, perf_event_attr& attr) {
+    pfm_perf_encode_arg_t argument{};
+    argument.size = sizeof argument;
+    argument.attr = &attr;
+    return pfm_get_os_event_encoding(name.c_str(), PFM_PLM3,
+                                     PFM_OS_PERF_EVENT_EXT, &argument);
+  }
+
+ private:
+  const bool started_;
+};
 
 std::string vendor_of(const PerfPlace& place) {
   std::ifstream in(place.cpuinfo);
@@ -46,33 +59,17 @@ std::string vendor_of(const PerfPlace& place) {
   return "unknown";
 }
 
-Result<PerfEvent> ibs(const PerfPlace& place) {
-  std::ifstream in(place.devices + "/ibs_op/type");
-  PerfEvent event;
-  if (!(in >> event.type)) return no_pmu("this AMD machine offers no ibs_op");
-  event.name = "ibs_op";
-  event.config = kIbsCountOps;
-  event.period = kIbsPeriod;
-  event.any_mode = true;
-  return event;
-}
-
-std::uint64_t default_period(const PerfEvent& event) {
-  if (event.type != PERF_TYPE_RAW) return 1;
-  return event.name.find("STORE") != event.name.npos ? kStorePeriod
-                                                     : kLoadPeriod;
+bool is_processors(std::uint32_t type) {
+  return type == PERF_TYPE_RAW || type == PERF_TYPE_HARDWARE ||
+         type == PERF_TYPE_HW_CACHE;
 }
 
 Result<PerfEvent> by_name(const std::string& name, const PerfPlace& place) {
-  if (name == "ibs_op") return ibs(place);
-  static const int started = pfm_initialize();
-  if (started != PFM_SUCCESS) return unsupported("libpfm4 cannot start");
+  auto special = special_event(name, place);
+  if (!special) return special.error();
+  if (*special) return **std::move(special);
   perf_event_attr attr{};
-  pfm_perf_encode_arg_t argument{};
-  argument.size = sizeof argument;
-  argument.attr = &attr;
-  const int got = pfm_get_os_event_encoding(name.c_str(), PFM_PLM3,
-                                            PFM_OS_PERF_EVENT_EXT, &argument);
+  const int got = Libpfm::encode(name, attr);
   if (got != PFM_SUCCESS) {
     return invalid("event \"" + name + "\": " + pfm_strerror(got) +
                    "; perf list and libpfm4's showevtinfo name the known ones");
@@ -83,13 +80,13 @@ Result<PerfEvent> by_name(const std::string& name, const PerfPlace& place) {
   event.config = attr.config;
   event.config1 = attr.config1;
   event.config2 = attr.config2;
-  event.period = default_period(event);
-  // libpfm leaves precise_ip 0; without it there is no data address.
-  event.precise = event.type == PERF_TYPE_RAW ? 2 : 0;
-  if ((event.config & 0xffff) == kLoadLatency &&
-      exists(place.devices + "/cpu/events/mem-loads-aux")) {
-    event.auxiliary = kLoadsAuxiliary;
+  event.precise = attr.precise_ip;
+  if (!is_processors(event.type)) return event;
+  if (event.config == kWrongStoreSample &&
+      name.find("STORE_SAMPLE") != name.npos) {
+    event.config = kStoreSample;
   }
+  if (auto status = make_precise(event, place); !status) return status.error();
   return event;
 }
 
@@ -97,16 +94,44 @@ Result<std::string> default_list(const PerfPlace& place) {
   const auto vendor = vendor_of(place);
   if (vendor == "AuthenticAMD") return std::string("ibs_op");
   if (vendor != "GenuineIntel") return no_pmu("unknown vendor " + vendor);
-  if (!exists(place.devices + "/cpu")) {
+  if (!has_device_file(place, "cpu")) {
     return no_pmu("a virtual machine without one, it seems");
   }
-  return std::string(kIntelDefault);
+  const std::string known = kIntelDefault;
+  perf_event_attr unused{};
+  if (Libpfm::encode(known.substr(0, known.find(',')), unused) == PFM_SUCCESS) {
+    return known;
+  }
+  if (has_device_file(place, "cpu/events/mem-loads") &&
+      has_device_file(place, "cpu/events/mem-stores")) {
+    return std::string(kKernelDefault);
+  }
+  return no_pmu("neither libpfm4 nor the kernel knows how this processor " +
+                std::string("samples loads"));
+}
+
+Status set_period(PerfEvent& event, const std::string& text) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, event.period);
+  if (error != std::errc() || stop != end || event.period == 0) {
+    return invalid("event \"" + event.name + "@" + text +
+                   "\": the period after @ must be a whole number above 0");
+  }
+  if (event.period % event.period_step != 0) {
+    return invalid("event \"" + event.name + "@" + text +
+                   "\": its period must be a multiple of " +
+                   std::to_string(event.period_step));
+  }
+  event.least_period = event.period;
+  return {};
 }
 
 }  // namespace
 
 Result<std::vector<PerfEvent>> perf_events(const std::string& list,
                                            const PerfPlace& place) {
+  const Libpfm libpfm;
+  if (!libpfm.started()) return unsupported("libpfm4 cannot start");
   std::string rest = list;
   if (rest.empty()) {
     auto usual = default_list(place);
@@ -122,17 +147,26 @@ Result<std::vector<PerfEvent>> perf_events(const std::string& list,
     auto event = by_name(one.substr(0, at), place);
     if (!event) return event.error();
     if (at != one.npos) {
-      const char* const end = one.data() + one.size();
-      const auto [stop, error] =
-          std::from_chars(one.data() + at + 1, end, event->period);
-      if (error != std::errc() || stop != end || event->period == 0) {
-        return invalid("event \"" + one + "\": the period after @ must be a " +
-                       "whole number above 0");
-      }
+      auto status = set_period(*event, one.substr(at + 1));
+      if (!status) return status.error();
     }
     events.push_back(*std::move(event));
   }
   return events;
+}
+
+std::string pmu_model() {
+  const Libpfm libpfm;
+  if (!libpfm.started()) return "";
+  for (int i = 0; i < PFM_PMU_MAX; ++i) {
+    pfm_pmu_info_t info{};
+    info.size = sizeof info;
+    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(i), &info) == PFM_SUCCESS &&
+        info.is_present != 0 && info.type == PFM_PMU_TYPE_CORE) {
+      return info.desc;
+    }
+  }
+  return "";
 }
 
 }  // namespace thermocline

@@ -1,10 +1,12 @@
 // perf_events: hardware events by name, and which to sample by default.
 //
-// Names are libpfm4's ("MEM_INST_RETIRED:ALL_STORES", "page-faults"); this is
-// the only file that knows it, for its headers cannot meet the kernel's in one
-// file. Periods are primes, so that no loop runs in step with them.
+// Names are libpfm4's ("MEM_INST_RETIRED:ALL_STORES", "page-faults"), the
+// kernel's for this processor ("mem-loads", a file in sysfs), "ibs_op" (AMD),
+// and "mem:0xADDRESS[/LENGTH][:w|:rw]" (a breakpoint on data: every access to
+// up to 8 bytes, on a machine of any kind).
 //
-// Thread safety: pure but for libpfm's own start-up, which is done once.
+// Thread safety: none; libpfm is started for each call and left again, so that
+// what steers it (LIBPFM_FORCE_PMU) may change between calls.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +23,12 @@ struct PerfEvent {
   std::uint64_t config = 0;
   std::uint64_t config1 = 0;
   std::uint64_t config2 = 0;
-  std::uint64_t period = 1;
-  int precise = 0;        // wanted precise_ip; less is taken if it must be
+  std::uint32_t breakpoint = 0;    // bp_type; 0: none
+  std::uint64_t period = 1;        // to begin with
+  std::uint64_t least_period = 1;  // it never gets shorter than this
+  std::uint64_t period_step = 1;   // the hardware takes multiples only
+  int precise = 0;                 // wanted precise_ip; less may be taken,
+  int least_precise = 0;  // but not below this: samples had no address then
   bool any_mode = false;  // cannot leave the kernel out (AMD's IBS)
   std::uint64_t auxiliary = 0;  // event that must lead its group; 0: none
 };
@@ -34,10 +40,14 @@ struct PerfPlace {
 };
 
 /// The events of `list`: names separated by commas, each with "@PERIOD" if it
-/// is not to have its default; an empty list stands for this processor's loads
-/// with latency and stores. Errors: kInvalid for a name that this processor
-/// does not have, kUnsupported where there is no PMU.
+/// is not to have its default (that is then its least period, too); an empty
+/// list stands for this processor's loads with latency and stores. Errors:
+/// kInvalid for a name that this processor does not have, kUnsupported where
+/// there is no PMU that samples precisely.
 Result<std::vector<PerfEvent>> perf_events(const std::string& list,
                                            const PerfPlace& place);
+
+/// "Intel Icelake": the processor as libpfm knows it, or empty.
+std::string pmu_model();
 
 }  // namespace thermocline
