@@ -154,10 +154,8 @@ class Recording {
         newest_ = std::max(newest_, batch->newest);
         clock_.add(monotonic_now(), newest_);
       }
-      if (batch->lost > 0) {
-        writer_.add(Loss{stream_now(), "samples", batch->lost});
-        report.lost += batch->lost;
-      }
+      note_losses(*batch);
+      report.foreign += batch->foreign;
       if (batch->samples.empty() && batch->counters.empty()) return {};
       if (!keep) continue;
       for (const auto& counters : batch->counters) writer_.add(counters);
@@ -181,6 +179,24 @@ class Recording {
     constexpr std::uint32_t kNotTold = 0xffffffff;
     return streams_ && pid != kNotTold &&
            pid != static_cast<std::uint32_t>(traced());
+  }
+
+  // By event where that is known; what remains is the source's as a whole.
+  void note_losses(const SampleBatch& batch) {
+    const auto note = [this](const std::string& source, std::uint64_t count) {
+      if (count > 0) writer_.add(Loss{stream_now(), source, count});
+    };
+    auto lost = batch.lost, throttled = batch.throttled;
+    for (const auto& one : batch.shortfalls) {
+      note("samples:" + one.event, one.lost);
+      note("throttled:" + one.event, one.throttled);
+      lost -= one.lost;
+      throttled -= one.throttled;
+    }
+    note("samples", lost);
+    note("throttled", throttled);
+    note("malformed", batch.malformed);
+    report.lost += batch.lost;
   }
 
   void hear(const ObserverEvent& event) {

@@ -1,8 +1,11 @@
 #include <poll.h>
 
+#include <algorithm>
+
 #include "tracer/page_sampler.h"
 #include "tracer/perf_events.h"
 #include "tracer/perf_ring.h"
+#include "tracer/perf_source.h"
 #include "tracer/sampler.h"
 #include "tracer/stream_sampler.h"
 
@@ -21,6 +24,20 @@ class NoSampler final : public Sampler {
   bool unattributed() const override { return false; }
 };
 
+Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid) {
+  const auto source = parse_perf_source(words);
+  if (!source) return source.error();
+  const auto events = perf_events(source->events, PerfPlace());
+  if (!events) return events.error();
+  if (pid <= 0 && source->cgroup.empty()) {
+    return invalid("source perf needs a process or a cgroup to sample");
+  }
+  SamplingTarget target;
+  target.pid = std::max(pid, 0);
+  target.cgroup = source->cgroup;
+  return open_perf(*events, target, source->share);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
@@ -32,12 +49,7 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
   if (source == "stream") return open_stream("/dev/stdin");
   if (kind == "stream" && !rest.empty()) return open_stream(rest);
   if (kind == "pages") return open_pages(rest, pid);
-  if (kind == "perf") {
-    auto events = perf_events(rest, PerfPlace());
-    if (!events) return events.error();
-    if (pid <= 0) return invalid("source perf needs a process to sample");
-    return open_perf(*events, pid);
-  }
+  if (kind == "perf") return open_live(rest, pid);
   return invalid("unknown source \"" + source +
                  "\"; give perf, perf:EVENT,..., stream, stream:PATH, pages, "
                  "pages:TRACKER or none");

@@ -20,6 +20,11 @@ std::uint64_t word(std::span<const std::uint8_t> body, std::size_t index) {
   return value;
 }
 
+// With sample_id_all and PERF_SAMPLE_IDENTIFIER the id ends every record.
+std::uint64_t trailing_id(std::span<const std::uint8_t> body) {
+  return body.size() < 16 ? 0 : word(body, body.size() / 8 - 1);
+}
+
 }  // namespace
 
 Status PerfDecoder::add_event(EventFormat format,
@@ -88,11 +93,14 @@ void PerfDecoder::take(const PerfHeader& header,
                        std::span<const std::uint8_t> body, SampleBatch& batch) {
   switch (static_cast<PerfRecord>(header.type)) {
     case PerfRecord::kSample: return take_sample(body, batch);
-    case PerfRecord::kLost:
-      batch.lost += word(body, 1);  // after the id
+    case PerfRecord::kLost: return take_lost(body, batch);
+    case PerfRecord::kLostSamples:
+      // Who lost them is said behind the count.
+      batch.fell_short(name_of(trailing_id(body)), word(body, 0), 0);
       return;
-    case PerfRecord::kLostSamples: batch.lost += word(body, 0); return;
-    case PerfRecord::kThrottle: ++batch.throttled; return;
+    case PerfRecord::kThrottle:  // time, id
+      batch.fell_short(name_of(word(body, 1)), 0, 1);
+      return;
     case PerfRecord::kMmap:
     case PerfRecord::kMmap2:
     case PerfRecord::kComm:
@@ -113,6 +121,21 @@ void PerfDecoder::take_process(const PerfHeader& header,
   if (event) processes_->push_back(*std::move(event));
 }
 
+void PerfDecoder::take_lost(std::span<const std::uint8_t> body,
+                            SampleBatch& batch) {
+  ++lost_records_;
+  const auto id = word(body, 0);
+  const Event* const event = find(id);
+  if (event != nullptr && event->format.losses_asked) return;
+  batch.fell_short(name_of(id), word(body, 1), 0);
+}
+
+const std::string& PerfDecoder::name_of(std::uint64_t id) {
+  static const std::string nobody;
+  const Event* const event = find(id);
+  return event == nullptr ? nobody : event->format.name;
+}
+
 void PerfDecoder::take_sample(std::span<const std::uint8_t> body,
                               SampleBatch& batch) {
   const Event* const event =
@@ -124,6 +147,10 @@ void PerfDecoder::take_sample(std::span<const std::uint8_t> body,
   batch.newest = std::max(
       batch.newest,
       static_cast<Nanos>(std::min<std::uint64_t>(scratch_.time, INT64_MAX)));
+  if (only_pid_ != 0 && scratch_.pid != only_pid_) {
+    ++batch.foreign;
+    return;
+  }
   // Not every sampled instruction accessed memory (AMD's IBS tags any).
   if (event->format.is_access() && scratch_.address != 0) {
     batch.samples.push_back(to_access(event->format, scratch_));

@@ -33,6 +33,8 @@ class PerfDecoder {
   Status add_id(std::size_t event, std::uint64_t id);
   std::size_t events() const { return events_.size(); }
   void name_event(std::uint64_t id, std::string name);
+  /// Samples of other processes are counted and left out.
+  void keep_only(std::uint32_t pid) { only_pid_ = pid; }
 
   /// From now on, says in `*events` what records tell of processes; nullptr:
   /// no more. Requires: it outlives the decoder, or the next call of this.
@@ -46,6 +48,9 @@ class PerfDecoder {
             SampleBatch& batch);
 
   bool virtual_clock() const { return virtual_clock_; }
+  /// LOST records seen so far, whether or not their losses were counted: those
+  /// of an event that is asked itself (EventFormat::losses_asked) are not.
+  std::uint64_t lost_records() const { return lost_records_; }
   /// True once samples came that name no thread.
   bool unattributed() const { return unattributed_; }
 
@@ -66,6 +71,8 @@ class PerfDecoder {
   void take_process(const PerfHeader& header,
                     std::span<const std::uint8_t> body, SampleBatch& batch);
   void take_sample(std::span<const std::uint8_t> body, SampleBatch& batch);
+  void take_lost(std::span<const std::uint8_t> body, SampleBatch& batch);
+  const std::string& name_of(std::uint64_t id);
   bool count(const PerfSample& sample, Counters& counters);
 
   std::vector<Event> events_;
@@ -76,6 +83,8 @@ class PerfDecoder {
   std::vector<ProcessEvent>* processes_ = nullptr;
   bool virtual_clock_ = false;
   bool unattributed_ = false;
+  std::uint32_t only_pid_ = 0;  // 0: all
+  std::uint64_t lost_records_ = 0;
 };
 
 }  // namespace thermocline

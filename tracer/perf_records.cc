@@ -1,5 +1,6 @@
 #include "tracer/perf_records.h"
 
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
@@ -109,6 +110,7 @@ std::uint32_t clip(std::uint64_t value) {
 bool EventFormat::is_access() const { return has(PERF_SAMPLE_ADDR); }
 
 bool EventFormat::is_store() const {
+  if (type == PERF_TYPE_BREAKPOINT) return breakpoint == HW_BREAKPOINT_W;
   if (type != PERF_TYPE_RAW) return false;
   // MEM_INST_RETIRED:ALL_STORES; MEM_TRANS_RETIRED:STORE_SAMPLE, and as
   // libpfm 4.13 has it for Sapphire Rapids.
@@ -137,6 +139,7 @@ Result<EventFormat> decode_attributes(std::span<const std::uint8_t> bytes,
   format.branch_sample_type = attr.branch_sample_type;
   format.user_registers = attr.sample_regs_user;
   format.interrupt_registers = attr.sample_regs_intr;
+  format.breakpoint = attr.bp_type;
   format.virtual_clock = attr.use_clockid != 0 && attr.clockid == kVirtualClock;
   if (attr.freq == 0) format.period = attr.sample_period;
   format.all_identified = attr.sample_id_all != 0;

@@ -57,12 +57,14 @@ struct EventFormat {
   std::uint64_t sample_type = 0;
   std::uint64_t read_format = 0;
   std::uint64_t branch_sample_type = 0;
+  std::uint64_t period = 1;          // of samples that do not carry theirs
   std::uint64_t user_registers = 0;  // mask
   std::uint64_t interrupt_registers = 0;
-  std::uint64_t period = 1;  // of its samples, where they do not say
   bool virtual_clock = false;
   bool all_identified = false;  // not only its samples: sample_id_all
-  std::string name;             // "loads", when the stream tells
+  bool losses_asked = false;  // of the event itself: LOST records are no news
+  std::uint32_t breakpoint = 0;  // what a breakpoint waits for
+  std::string name;              // "loads", when the stream tells
 
   bool has(std::uint64_t sample_bit) const {
     return (sample_type & sample_bit) != 0;

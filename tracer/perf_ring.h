@@ -1,22 +1,28 @@
-// open_perf: live sampling of a process through perf_event_open.
+// open_perf: live sampling through perf_event_open.
 //
-// Every thread that the process has is sampled, and those that it will start;
-// samples go through one ring buffer per CPU. Times are CLOCK_MONOTONIC.
+// Every thread that the process has is sampled, and those that it will start,
+// or all that runs in a cgroup; samples go through one ring buffer per CPU.
+// Times are CLOCK_MONOTONIC. Periods are changed to keep the cost within a
+// budget (sampling_budget.h); each sample carries the period in force, and
+// each change is told in SampleBatch::periods.
 #pragma once
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "tracer/perf_events.h"
+#include "tracer/perf_ring_set.h"
 #include "tracer/sampler.h"
 
 namespace thermocline {
 
-/// Starts sampling `events` in process `pid`. Errors: kNotFound when there is
-/// no such process, kPermission naming the setting or capability, kUnsupported
-/// when the kernel or machine cannot sample an event, kIo.
+/// Starts sampling `events` in `target`. `share`: of a core, that it may cost.
+/// A process's sampler ends with the process, a cgroup's never. Errors:
+/// kNotFound when there is no such process or cgroup, kPermission naming the
+/// setting or capability, kUnsupported when the kernel or machine cannot
+/// sample an event, kIo.
 Result<std::unique_ptr<Sampler>> open_perf(std::span<const PerfEvent> events,
-                                           int pid);
+                                           const SamplingTarget& target,
+                                           double share);
 
 }  // namespace thermocline

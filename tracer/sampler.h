@@ -19,18 +19,50 @@
 
 namespace thermocline {
 
+// What one event of a source fell short of.
+struct Shortfall {
+  std::string event;            // its name
+  std::uint64_t lost = 0;       // samples dropped
+  std::uint64_t throttled = 0;  // times the kernel paused it
+};
+
+// From `time` on, one sample stands for `period` events.
+struct PeriodChange {
+  Nanos time = 0;
+  std::string event;
+  std::uint64_t period = 1;
+};
+
 // What came since the last read.
 struct SampleBatch {
   std::vector<Sample> samples;
   // The process of each sample, in step with them; 0xffffffff: not told.
   std::vector<std::uint32_t> pids;
   std::vector<Counters> counters;
-  std::uint64_t lost = 0;       // records the source says it dropped
-  std::uint64_t throttled = 0;  // times the kernel paused sampling
-  std::uint64_t malformed = 0;  // records that could not be decoded
-  Nanos newest = -1;            // latest time on the source's clock; -1: none
-  bool begun = false;           // the source says that it samples from now on
-  bool ended = false;           // the source will deliver no more
+  std::uint64_t lost = 0;             // records the source says it dropped
+  std::uint64_t throttled = 0;        // times the kernel paused sampling
+  std::uint64_t malformed = 0;        // records that could not be decoded
+  std::uint64_t foreign = 0;          // samples of other processes, left out
+  std::vector<Shortfall> shortfalls;  // of lost and throttled: whose is known
+  std::vector<PeriodChange> periods;  // also those with which it began
+  Nanos newest = -1;   // latest time on the source's clock; -1: none
+  bool begun = false;  // the source says that it samples from now on
+  bool ended = false;  // the source will deliver no more
+
+  /// Counts what `event` (empty: not known) fell short of.
+  void fell_short(const std::string& event, std::uint64_t lost_samples,
+                  std::uint64_t throttles) {
+    lost += lost_samples;
+    throttled += throttles;
+    if (event.empty()) return;
+    for (auto& one : shortfalls) {
+      if (one.event != event) continue;
+      one.lost += lost_samples;
+      one.throttled += throttles;
+      return;
+    }
+    shortfalls.push_back({event, lost_samples, throttles});
+  }
 };
 
 class Sampler {
@@ -61,7 +93,7 @@ class Sampler {
 /// Opens a source by its description:
 ///   "stream:PATH"   perf pipe stream from a file, FIFO or device
 ///   "stream"        the same from standard input
-///   "perf[:EVENTS]" live sampling of process `pid` (perf_event_open)
+///   "perf[:WORDS]"  live sampling of process `pid`; see perf_source.h
 ///   "pages[:TRACKER]" the kernel's own access tracking of process `pid`
 ///                   (page_tracker.h), where there is no PMU
 ///   "none"          no samples

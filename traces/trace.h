@@ -85,7 +85,9 @@ struct Counters {
 // Less came than happened; each source reports what it knows it lost.
 struct Loss {
   Nanos time = 0;
-  std::string source;  // "samples", "observer", ...
+  // "samples", or "samples:EVENT" where it is known whose; "throttled:EVENT"
+  // (times the kernel paused sampling); "malformed"; "observer"; "writer"
+  std::string source;
   std::uint64_t count = 0;
   bool operator==(const Loss&) const = default;
 };
@@ -136,7 +138,8 @@ struct Trace {
   /// Measured run time: End's, or end_ns() - start_ns() of a cut trace; never
   /// negative in the latter.
   Nanos run_ns() const;
-  /// Samples that are known to be missing: losses whose source is "samples".
+  /// Samples that are known to be missing: losses whose source is "samples",
+  /// with or without an event.
   std::uint64_t lost() const;
 };
 

@@ -137,6 +137,18 @@ TEST(PerfRecords, FindsTheIdWhereverItIs) {
   EXPECT_EQ(sample_id(format_of(attr), body.bytes), 0u);
 }
 
+TEST(PerfRecords, APeriodThatIsNotToldIsTheEvents) {
+  auto attr = access_attributes(PERF_SAMPLE_ADDR);
+  attr.sample_period = 4001;
+  PerfSample sample;
+  const auto body = PerfBytes().u64(0x1000);
+  ASSERT_TRUE(decode_sample(format_of(attr), body.bytes, sample));
+  EXPECT_EQ(to_access(format_of(attr), sample).period, 4001u);
+  attr.freq = 1;  // then it is a rate
+  ASSERT_TRUE(decode_sample(format_of(attr), body.bytes, sample));
+  EXPECT_EQ(to_access(format_of(attr), sample).period, 1u);
+}
+
 TEST(PerfRecords, KnowsLoadsFromStores) {
   perf_mem_data_src source{};
   PerfSample sample;

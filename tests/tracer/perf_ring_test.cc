@@ -1,15 +1,14 @@
 #include "tracer/perf_ring.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <set>
 #include <thread>
 
+#include "tests/tracer/page_faults.h"
 #include "tests/tracer/perf_bytes.h"
 #include "tracer/ring_records.h"
 
@@ -52,18 +51,6 @@ TEST(RingRecords, NonsenseStopsTheWalk) {
   EXPECT_TRUE(each_ring_record(ring, 8, 8, scratch, use)) << "nothing new";
 }
 
-// Touches `pages` fresh pages; each touch is a page fault at that address.
-void touch(char* memory, std::size_t pages) {
-  for (std::size_t i = 0; i < pages; ++i) memory[i * 4096] = 1;
-}
-
-char* fresh(std::size_t pages) {
-  void* const at = mmap(nullptr, pages * 4096, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(at, pages * 4096, MADV_NOHUGEPAGE);
-  return static_cast<char*>(at);
-}
-
 TEST(PerfRing, SeesPageFaultsOfAThreadThatStartsLater) {
   auto sampler = open_sampler("perf:page-faults", getpid());
   if (!sampler && sampler.error().code == Error::Code::kPermission) {
@@ -98,24 +85,6 @@ TEST(PerfRing, SeesPageFaultsOfAThreadThatStartsLater) {
   munmap(theirs, kPages * 4096);
 }
 
-// Keeps the calling thread on the CPU it is on, until destroyed.
-class OnOneCpu {
- public:
-  OnOneCpu() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t here;
-    CPU_ZERO(&here);
-    CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
-    sched_setaffinity(0, sizeof here, &here);
-  }
-  OnOneCpu(const OnOneCpu&) = delete;
-  OnOneCpu& operator=(const OnOneCpu&) = delete;
-  ~OnOneCpu() { sched_setaffinity(0, sizeof before_, &before_); }
-
- private:
-  cpu_set_t before_;
-};
-
 TEST(PerfRing, WhatDoesNotFitIsCountedAsLost) {
   // A ring tells of its losses with its own next record: a thread that changes
   // its CPU writes that into another ring.
@@ -137,6 +106,9 @@ TEST(PerfRing, WhatDoesNotFitIsCountedAsLost) {
   const auto got = first->samples.size() + second->samples.size();
   EXPECT_LT(first->samples.size(), kPages);
   EXPECT_GT(first->lost + second->lost, 0u);
+  ASSERT_FALSE(first->shortfalls.empty());
+  EXPECT_EQ(first->shortfalls[0].event, "page-faults");
+  EXPECT_EQ(first->shortfalls[0].lost, first->lost);
   // While it throttles, the kernel drops events without a count.
   if (first->throttled + second->throttled == 0) {
     EXPECT_GE(got + first->lost + second->lost, kPages);

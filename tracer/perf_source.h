@@ -1,0 +1,28 @@
+// PerfSource: what the word "perf[:WORDS]" of --source asks for.
+//
+// WORDS are separated by commas: events (see perf_events.h, each with
+// "@PERIOD"), "budget=P%" (of a core, that sampling may cost; default 1 %) and
+// "cgroup=PATH" (sample on all CPUs whatever runs in that cgroup).
+//
+// Thread safety: pure.
+#pragma once
+
+#include <string>
+
+#include "traces/result.h"
+
+namespace thermocline {
+
+struct PerfSource {
+  std::string events;   // a list for perf_events()
+  double share = 0.01;  // of a core
+  std::string cgroup;   // its directory; empty: the target's threads
+};
+
+/// `words`: what follows "perf:". `cgroups`: where the hierarchies of cgroups
+/// are mounted, for a PATH that is not a directory by itself. Errors: kInvalid,
+/// kNotFound.
+Result<PerfSource> parse_perf_source(
+    const std::string& words, const std::string& cgroups = "/sys/fs/cgroup");
+
+}  // namespace thermocline
