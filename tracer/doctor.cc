@@ -1,0 +1,111 @@
+#include "tracer/doctor.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tracer/doctor_parts.h"
+#include "tracer/perf_events.h"
+#include "tracer/sampler.h"
+
+namespace thermocline {
+namespace {
+
+// A page that has just been written is marked so, in kernels that keep the
+// mark (bit 55; Documentation/admin-guide/mm/soft-dirty.rst).
+bool soft_dirty_is_kept() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return false;
+  *static_cast<volatile char*>(at) = 1;
+  std::uint64_t entry = 0;
+  const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  const auto offset = reinterpret_cast<std::uintptr_t>(at) / page * 8;
+  const bool got =
+      pagemap >= 0 && pread(pagemap, &entry, sizeof entry,
+                            static_cast<off_t>(offset)) == sizeof entry;
+  if (pagemap >= 0) close(pagemap);
+  munmap(at, page);
+  return got && (entry >> 55 & 1) != 0;
+}
+
+std::string host_of(const Patient& patient) {
+  std::size_t cpus = 0;
+  std::ifstream in(patient.root + "/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    cpus += line.rfind("processor", 0) == 0;
+  }
+  const auto release = line_of(patient.root + "/proc/sys/kernel/osrelease");
+  const auto model = cpu_field(patient, "model name");
+  return "Linux " + (release.empty() ? "(unknown)" : release) + ", " +
+         (model.empty() ? "unknown processor" : model) + ", " +
+         std::to_string(cpus) + (cpus == 1 ? " CPU" : " CPUs");
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string cpu_field(const Patient& patient, const std::string& name) {
+  std::ifstream in(patient.root + "/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(": ");
+    if (line.rfind(name, 0) == 0 && colon != line.npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "";
+}
+
+std::string in_gib(std::uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB",
+                static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
+Patient this_machine() {
+  Patient patient;
+  patient.pmu_model = pmu_model();
+  patient.sample_self = [](const std::string& source) -> Status {
+    auto sampler = open_sampler(source, getpid());
+    if (!sampler) return sampler.error();
+    return {};
+  };
+  patient.tracks_writes = soft_dirty_is_kept;
+  return patient;
+}
+
+Result<Examination> examine(const Patient& patient) {
+  if (!is_there(patient.root + "/proc/self/status")) {
+    return unsupported(patient.root + "/proc is not there to look at; mount " +
+                       "it (mount -t proc proc /proc)");
+  }
+  Examination all;
+  all.host = host_of(patient);
+  const auto add = [&all](const char* topic, std::vector<Finding> findings) {
+    for (auto& finding : findings) {
+      finding.topic = topic;
+      all.findings.push_back(std::move(finding));
+    }
+  };
+  add("sampling", examine_sampling(patient));
+  add("memory", examine_memory(patient));
+  add("trackers", examine_trackers(patient));
+  add("software", examine_software(patient));
+  return all;
+}
+
+}  // namespace thermocline
