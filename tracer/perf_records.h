@@ -62,7 +62,7 @@ struct EventFormat {
   std::uint64_t interrupt_registers = 0;
   bool virtual_clock = false;
   bool all_identified = false;  // not only its samples: sample_id_all
-  bool losses_asked = false;  // of the event itself: LOST records are no news
+  bool losses_asked = false;    // of the event itself: LOST records are no news
   std::uint32_t breakpoint = 0;  // what a breakpoint waits for
   std::string name;              // "loads", when the stream tells
 

@@ -138,8 +138,7 @@ TEST_F(PerfEvents, WithoutAPmuTheRemedyIsNamed) {
 }
 
 TEST(OpenSampler, UnknownSourcesAreNamed) {
-  for (const std::string wrong :
-       {"", "strema:x", "stream:", "stream", "nine"}) {
+  for (const std::string wrong : {"", "strema:x", "stream:", "nine"}) {
     const auto sampler = open_sampler(wrong, getpid());
     ASSERT_FALSE(sampler);
     EXPECT_EQ(sampler.error().code, Error::Code::kInvalid);

@@ -104,7 +104,9 @@ TEST(TraceFile, TheExampleOfTheFormatStaysReadable) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->damage, "");
   EXPECT_EQ(read->skipped, 0);
-  expect_same(read->trace, small_trace());
+  Trace written = small_trace();
+  written.info.source.clear();  // it is older than that field
+  expect_same(read->trace, written);
 }
 
 TEST(TraceFile, InvariantsAreRestored) {
