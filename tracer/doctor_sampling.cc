@@ -37,10 +37,10 @@ bool is_virtual(const Patient& patient) {
 std::string pmu_remedy(const Patient& patient) {
   if (is_virtual(patient)) {
     return "let the hypervisor pass the PMU on (KVM: -cpu host,pmu=on; in a "
-           "cloud: a bare-metal instance); without: --source stream:PATH";
+           "cloud: a bare-metal instance); without: --source pages";
   }
   return "use a server processor with PEBS (Intel) or IBS (AMD), and check "
-         "`dmesg | grep -i pmu`; without: --source stream:PATH";
+         "`dmesg | grep -i pmu`; without: --source pages";
 }
 
 std::vector<Finding> pmu(const Patient& patient) {
