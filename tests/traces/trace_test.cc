@@ -81,6 +81,10 @@ TEST(Trace, LostCountsSamplesOnly) {
   Trace trace;
   trace.losses = {{1, "samples", 5}, {2, "observer", 7}, {3, "samples", 1}};
   EXPECT_EQ(trace.lost(), 6);
+  trace.losses.push_back({4, "samples:MEM_INST_RETIRED:ALL_STORES", 10});
+  trace.losses.push_back({4, "throttled:MEM_INST_RETIRED:ALL_STORES", 99});
+  trace.losses.push_back({4, "samplesque", 99});
+  EXPECT_EQ(trace.lost(), 16);
   trace.losses.push_back({4, "samples", ~std::uint64_t{0}});
   EXPECT_EQ(trace.lost(), ~std::uint64_t{0});
 }
