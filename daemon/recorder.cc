@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 
+#include "daemon/address_spans.h"
 #include "daemon/clock_map.h"
 #include "daemon/job.h"
 #include "daemon/paths.h"
@@ -32,12 +33,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-
-Nanos monotonic_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             Clock::now().time_since_epoch())
-      .count();
-}
 
 class Recording {
  public:
@@ -79,9 +74,8 @@ class Recording {
         kernel_->read_file("proc/" + std::to_string(traced()) + "/maps");
     if (text) note_areas(parse_maps(*text));
     note_footprint();
-    if (!sorted_) merge_spans();
     for (const auto& sample : pending_) {
-      if (sampler_->unattributed() && !mine(sample.address)) {
+      if (sampler_->unattributed() && !mine_.has(sample.address)) {
         ++report.foreign;
         continue;
       }
@@ -130,17 +124,13 @@ class Recording {
     unwritten_.clear();
   }
 
-  struct Span {
-    Address start, end;
-  };
-
   double wall_s() const {
     return std::chrono::duration<double>(Clock::now() - began_).count();
   }
 
   bool is_virtual() const { return sampler_->clock() == "virtual"; }
   Nanos stream_now() const {
-    return is_virtual() ? std::max<Nanos>(newest_, 0) : monotonic_now();
+    return is_virtual() ? std::max<Nanos>(newest_, 0) : kernel_->now();
   }
   Nanos on_stream(Nanos monotonic) const {
     return is_virtual() ? clock_.to_stream(monotonic) : monotonic;
@@ -152,7 +142,7 @@ class Recording {
       if (!batch) return batch.error();
       if (batch->newest >= 0) {
         newest_ = std::max(newest_, batch->newest);
-        clock_.add(monotonic_now(), newest_);
+        clock_.add(kernel_->now(), newest_);
       }
       note_losses(*batch);
       report.foreign += batch->foreign;
@@ -246,8 +236,7 @@ class Recording {
       at->second = area;
       writer_.add(Mapping{stream_now(), area.start, area.end, area.permissions,
                           area.name});
-      spans_.push_back({area.start, area.end});
-      sorted_ = false;
+      mine_.add(area.start, area.end);
     }
   }
 
@@ -267,28 +256,6 @@ class Recording {
         std::max(report.peak_private_bytes, field("RssAnon:"));
   }
 
-  void merge_spans() {
-    std::sort(spans_.begin(), spans_.end(),
-              [](const Span& a, const Span& b) { return a.start < b.start; });
-    std::vector<Span> merged;
-    for (const auto& span : spans_) {
-      if (!merged.empty() && span.start <= merged.back().end) {
-        merged.back().end = std::max(merged.back().end, span.end);
-      } else {
-        merged.push_back(span);
-      }
-    }
-    spans_ = std::move(merged);
-    sorted_ = true;
-  }
-
-  bool mine(Address address) const {
-    const auto after = std::upper_bound(
-        spans_.begin(), spans_.end(), address,
-        [](Address a, const Span& span) { return a < span.start; });
-    return after != spans_.begin() && address < (after - 1)->end;
-  }
-
   TraceWriter writer_;
   std::unique_ptr<Sampler> sampler_;
   bool streams_;
@@ -302,8 +269,7 @@ class Recording {
   Nanos newest_ = -1;
   std::unique_ptr<Kernel> kernel_ = open_kernel();
   std::map<Address, Area> seen_;  // by start
-  std::vector<Span> spans_;       // merged, by address, once sorted_
-  bool sorted_ = true;
+  AddressSpans mine_;
   std::vector<Sample> pending_;
   std::map<ObjectId, Tensor> alive_;
   std::vector<ObjectId> unwritten_;  // born since the last flush
