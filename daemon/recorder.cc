@@ -150,7 +150,7 @@ class Recording {
       if (!keep) continue;
       for (const auto& counters : batch->counters) writer_.add(counters);
       for (std::size_t i = 0; i < batch->samples.size(); ++i) {
-        if (of_another(batch->pids[i])) {
+        if (!batch->pids.empty() && of_another(batch->pids[i])) {
           ++report.foreign;
         } else {
           pending_.push_back(batch->samples[i]);

@@ -36,7 +36,8 @@ struct PeriodChange {
 // What came since the last read.
 struct SampleBatch {
   std::vector<Sample> samples;
-  // The process of each sample, in step with them; 0xffffffff: not told.
+  // The process of each sample, in step with them (0xffffffff: not told), or
+  // none where all are of the one that was asked for.
   std::vector<std::uint32_t> pids;
   std::vector<Counters> counters;
   std::uint64_t lost = 0;             // records the source says it dropped
