@@ -52,12 +52,11 @@ std::vector<Finding> pmu(const Patient& patient) {
     const auto& why = events.error().message;
     const auto open = why.find('('), shut = why.find(')');
     const bool said = open != why.npos && shut != why.npos && open < shut;
-    return {
-        lacking(State::kMissing, "PMU",
-                said ? "none: " + why.substr(open + 1, shut - open - 1) : why,
-                "no samples of loads and stores; record sees tensors only "
-                "and policies get no heat",
-                pmu_remedy(patient))};
+    return {lacking(State::kMissing, "PMU",
+                    said ? why.substr(open + 1, shut - open - 1) : why,
+                    "no samples of loads and stores; record sees tensors only "
+                    "and policies get no heat",
+                    pmu_remedy(patient))};
   }
   std::string names;
   for (const auto& event : *events) {
@@ -126,7 +125,7 @@ Finding capabilities(const SamplingRights& rights) {
   constexpr Need kNeeds[] = {
       {Capability::kPerfmon, "PERFMON", "sample others' processes"},
       {Capability::kSysPtrace, "SYS_PTRACE", "move others' pages"},
-      {Capability::kIpcLock, "IPC_LOCK", "ring buffers for many CPUs"},
+      {Capability::kIpcLock, "IPC_LOCK", "map ring buffers on many CPUs"},
   };
   std::string have, lack, uses;
   for (const auto& need : kNeeds) {

@@ -28,7 +28,12 @@ Finding damon(const Patient& patient, bool root) {
                    "a kernel with CONFIG_DAMON_SYSFS=y and "
                    "CONFIG_DAMON_VADDR=y");
   }
-  if (root) return good("DAMON", folder);
+  if (root) {
+    // Which ways of looking it has, it says only once it is set up.
+    return good("DAMON", folder +
+                             "; of single processes if the kernel has "
+                             "CONFIG_DAMON_VADDR=y");
+  }
   return lacking(State::kPart, "DAMON", "there, for root only",
                  "we may not start it", "run as root");
 }

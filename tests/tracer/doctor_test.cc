@@ -118,7 +118,7 @@ TEST_F(Doctor, AnEmptyProcIsStillExamined) {
 }
 
 TEST_F(Doctor, ThePmuAndItsRemedy) {
-  expect("PMU", State::kMissing, "none", "PEBS");
+  expect("PMU", State::kMissing, "without one", "PEBS");
   file("/proc/cpuinfo",
        "vendor_id\t: GenuineIntel\nflags\t: fpu hypervisor x\n");
   expect("PMU", State::kMissing, "a virtual machine", "hypervisor");
