@@ -40,11 +40,11 @@ void print_json(const RecordReport& report, const std::string& output) {
                   .c_str());
 }
 
-void print_text(const RecordReport& report, const std::string& output) {
+void print_text(const RecordReport& report, const RecordOptions& asked) {
   std::fprintf(stderr,
                "%s: %s of %s time (%s on the wall), %llu samples, %llu lost, "
                "%llu tensors, %llu operators, %s\n",
-               output.c_str(),
+               asked.output.c_str(),
                show_seconds(static_cast<double>(report.run_ns) * 1e-9).c_str(),
                report.clock.c_str(), show_seconds(report.wall_s).c_str(),
                static_cast<unsigned long long>(report.samples),
@@ -52,6 +52,11 @@ void print_text(const RecordReport& report, const std::string& output) {
                static_cast<unsigned long long>(report.tensors),
                static_cast<unsigned long long>(report.operators),
                show_bytes(static_cast<double>(report.file_bytes)).c_str());
+  if (asked.tensors && report.tensors == 0) {
+    std::fprintf(stderr,
+                 "no tensors were seen: no process of the job loaded LibTorch "
+                 "1.13, which the tensor observer is built for\n");
+  }
 }
 
 void run(Arguments& given, Outcome& outcome) {
@@ -75,7 +80,7 @@ void run(Arguments& given, Outcome& outcome) {
   if (given.json) {
     print_json(*report, given.record.output);
   } else if (!given.quiet) {
-    print_text(*report, given.record.output);
+    print_text(*report, given.record);
   }
   outcome.status = report->exit_status;
   if (report->exit_status != 0) {

@@ -7,7 +7,8 @@
 // standard error why it stays silent.
 //
 // Only for a LibTorch of the version it was built for, by its soname: another
-// build has another binary interface.
+// build has another binary interface. A job that brings another is told so, in
+// one line on standard error, and runs on.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -23,6 +24,7 @@ namespace {
 using Dlopen = void* (*)(const char*, int) noexcept;
 
 constexpr const char* kTorch = "libtorch_cpu.so.1.13";
+constexpr const char* kAnyTorch = "libtorch_cpu.so";
 constexpr const char* kObserver = "thermocline_observer_torch.so";
 
 std::atomic<Dlopen> g_dlopen{nullptr};
@@ -71,6 +73,24 @@ void load_observer() {
   }
 }
 
+// dl_iterate_phdr's callback; stops at a LibTorch.
+int is_torch(dl_phdr_info* library, std::size_t, void* found) {
+  const char* const slash = strrchr(library->dlpi_name, '/');
+  const char* const name = slash == nullptr ? library->dlpi_name : slash + 1;
+  if (strncmp(name, kAnyTorch, strlen(kAnyTorch)) != 0) return 0;
+  *static_cast<const char**>(found) = library->dlpi_name;
+  return 1;
+}
+
+void look_for_another_torch() {
+  const char* path = nullptr;
+  if (dl_iterate_phdr(&is_torch, &path) == 0 || g_done.exchange(true)) return;
+  fprintf(stderr,
+          "thermocline: no tensor observer: %s is not %s, which it was built "
+          "for; the job runs on, its tensors are not seen\n",
+          path, kTorch);
+}
+
 [[gnu::noinline]] void look_for_torch() {
   if (g_done.load(std::memory_order_acquire) || !wanted()) return;
   const int error = errno;
@@ -78,6 +98,7 @@ void load_observer() {
   void* const torch = real_dlopen()(kTorch, RTLD_NOLOAD | RTLD_LAZY);
   if (torch == nullptr) {
     dlerror();  // nobody else shall find our question's answer
+    look_for_another_torch();
   } else if (!g_done.exchange(true)) {
     load_observer();
   }
