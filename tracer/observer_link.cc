@@ -62,33 +62,80 @@ Nanos ObserverLink::now() {
 
 Result<std::unique_ptr<ObserverLink>> ObserverLink::open(
     const std::string& path, std::string_view framework, Options options) {
-  auto made = connect_to(path, options);
-  if (!made) return made.error();
-  std::unique_ptr<ObserverLink> link(new ObserverLink(*made, options));
+  std::unique_ptr<ObserverLink> link(
+      new ObserverLink(path, framework, options));
   const std::lock_guard lock(link->mutex_);
-  link->put([&](auto out) { return encode_hello(out, framework); });
-  link->flush(true);
+  if (auto status = link->connect(); !status) {
+    link->on_ = false;
+    return status.error();
+  }
   return link;
 }
 
-ObserverLink::ObserverLink(int descriptor, Options options)
-    : options_(options),
+ObserverLink::ObserverLink(std::string path, std::string_view framework,
+                           Options options)
+    : path_(std::move(path)),
+      framework_(framework),
+      options_(options),
+      flush_every_(options.flush_every),
       pid_(getpid()),
-      descriptor_(descriptor),
       patience_(options.patience),
       buffer_(options.buffer_bytes + 2 * kWireMessageBytes) {}
+
+Status ObserverLink::connect() {
+  auto made = connect_to(path_, options_);
+  if (!made) return made.error();
+  descriptor_ = *made;
+  put([&](auto out) { return encode_hello(out, framework_); });
+  flush(true);
+  return {};
+}
+
+void ObserverLink::in_child() {
+  if (on()) {
+    close(descriptor_);
+    pid_ = getpid();
+    newborn_ = true;
+    flush_every_ = 0;
+    patience_ = options_.patience;
+    flushed_ = 0;
+    used_ = 0;
+    dropped_ = 0;
+    foreign_ = 0;
+    names_told_ = 0;
+    for (auto& [text, name] : names_) name->number = 0;
+  }
+  mutex_.unlock();
+}
+
+void ObserverLink::connect_as_child() {
+  newborn_ = false;
+  if (!connect()) {
+    on_ = false;
+    return;
+  }
+  std::vector<Tensor> inherited;
+  inherited.reserve(alive_.size());
+  for (const auto& [memory, tensor] : alive_) inherited.push_back(tensor);
+  std::sort(inherited.begin(), inherited.end(),
+            [](const auto& a, const auto& b) { return a.serial < b.serial; });
+  for (const auto& tensor : inherited) {
+    put([&](auto out) { return encode_born(out, tensor); });
+  }
+}
 
 ObserverLink::~ObserverLink() { finish(); }
 
 ObjectId ObserverLink::born(const void* memory, Bytes bytes) {
   const std::lock_guard lock(mutex_);
   if (!on()) return 0;
+  if (newborn_) connect_as_child();
   Tensor tensor;
   tensor.serial = ++serials_;
   tensor.address = reinterpret_cast<Address>(memory);
   tensor.bytes = bytes;
   tensor.born = now();
-  alive_[memory] = tensor.serial;
+  alive_[memory] = tensor;
   put([&](auto out) { return encode_born(out, tensor); });
   return tensor.serial;
 }
@@ -98,7 +145,8 @@ void ObserverLink::died(const void* memory) {
   if (!on()) return;
   const auto at = alive_.find(memory);
   if (at == alive_.end()) return;
-  const TensorDied died{at->second, now()};
+  if (newborn_) connect_as_child();
+  const TensorDied died{at->second.serial, now()};
   alive_.erase(at);
   put([&](auto out) { return encode_died(out, died); });
 }
@@ -107,7 +155,7 @@ ObjectId ObserverLink::serial_of(const void* memory) {
   const std::lock_guard lock(mutex_);
   if (!on()) return 0;
   const auto at = alive_.find(memory);
-  return at == alive_.end() ? 0 : at->second;
+  return at == alive_.end() ? 0 : at->second.serial;
 }
 
 ObserverLink::Name* ObserverLink::intern(std::string_view text) {
@@ -120,6 +168,7 @@ ObserverLink::Name* ObserverLink::intern(std::string_view text) {
 void ObserverLink::tell(const Seen& op) {
   const std::lock_guard lock(mutex_);
   if (!on()) return;
+  if (newborn_) connect_as_child();
   if (!tell_name(op.name) || !tell_name(op.layer)) {
     ++dropped_;
     return;
@@ -137,17 +186,22 @@ void ObserverLink::tell(const Seen& op) {
 
 void ObserverLink::mark(Nanos time, std::string_view name) {
   const std::lock_guard lock(mutex_);
-  if (on()) put([&](auto out) { return encode_mark(out, time, name); });
+  if (!on()) return;
+  if (newborn_) connect_as_child();
+  put([&](auto out) { return encode_mark(out, time, name); });
 }
 
 void ObserverLink::finish() {
   const std::lock_guard lock(mutex_);
   if (!on()) return;
-  for (const auto& [source, count] :
-       {std::pair("observer.foreign", foreign_.load()),
-        std::pair("observer.forked", forked_.load())}) {
-    if (count == 0) continue;
-    put([&](auto out) { return encode_loss(out, now(), source, count); });
+  if (newborn_) {  // a child that did nothing with tensors
+    on_ = false;
+    return;
+  }
+  if (const auto count = foreign_.load(); count > 0) {
+    put([&](auto out) {
+      return encode_loss(out, now(), "observer.foreign", count);
+    });
   }
   flush(true);
   flushed_ = 0;  // losses are settled now, if at all
@@ -177,9 +231,9 @@ bool ObserverLink::put(Encode encode) {
     return false;
   }
   used_ += bytes;
-  if (used_ >= options_.buffer_bytes ||
-      now() - flushed_ >= options_.flush_every)
+  if (used_ >= options_.buffer_bytes || now() - flushed_ >= flush_every_) {
     flush(false);
+  }
   return true;
 }
 

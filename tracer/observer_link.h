@@ -84,34 +84,45 @@ class ObserverLink {
   /// say); the sum is told as a Loss of "observer.foreign" at the end.
   void foreign() { foreign_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// The process has forked. The child is not heard; how many there were is
-  /// told as a Loss of "observer.forked" at the end.
-  void forked() { forked_.fetch_add(1, std::memory_order_relaxed); }
+  /// Around fork(), from its handlers: nothing is told in between. A child that
+  /// has something to tell connects anew, as a process of its own: it says
+  /// which tensors it was born with, under their old serials, and goes on. It
+  /// sends everything at once, for children seldom come to their own end
+  /// (multiprocessing's leave by _exit). What the parent had not sent yet is
+  /// the parent's to send.
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
+  void in_child();
 
   /// Sends what is there, waiting while patience lasts; then Goodbye.
   void finish();
-  /// For the child of a fork: goes quiet and closes, without telling the
-  /// parent's listener anything. Takes no lock.
+  /// Goes quiet and closes, without telling the listener anything. Takes no
+  /// lock.
   void abandon();
 
   static Nanos now();
 
  private:
-  ObserverLink(int descriptor, Options options);
+  ObserverLink(std::string path, std::string_view framework, Options options);
+  Status connect();  // requires mutex_, as do the next six
+  void connect_as_child();
   template <typename Encode>
-  bool put(Encode encode);  // the next four require mutex_
+  bool put(Encode encode);
   bool tell_name(Name* name);
   void settle_losses();
   void flush(bool wait);
   bool wait_for_room();
 
+  const std::string path_;
+  const std::string framework_;
   const Options options_;
-  const int pid_;
+  Nanos flush_every_;
+  int pid_;
   std::atomic<bool> on_{true};
   std::atomic<std::uint64_t> foreign_{0};
-  std::atomic<std::uint64_t> forked_{0};
   std::mutex mutex_;
-  int descriptor_;
+  bool newborn_ = false;  // forked, and has told nothing yet
+  int descriptor_ = -1;
   Nanos patience_;
   Nanos flushed_ = 0;
   std::vector<std::uint8_t> buffer_;
@@ -119,7 +130,7 @@ class ObserverLink {
   std::uint64_t dropped_ = 0;
   ObjectId serials_ = 0;
   std::uint32_t names_told_ = 0;
-  std::unordered_map<const void*, ObjectId> alive_;
+  std::unordered_map<const void*, Tensor> alive_;
   std::unordered_map<std::string, std::unique_ptr<Name>> names_;
 };
 

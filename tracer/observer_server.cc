@@ -81,12 +81,14 @@ struct ObserverServer::Impl {
     return epoll_ctl(waiter, EPOLL_CTL_ADD, descriptor, &event) == 0;
   }
 
-  void accept_jobs() {
+  void accept_jobs(std::vector<ObserverEvent>& events) {
     for (;;) {
       const int job =
           accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (job < 0) return;
       if (sessions.size() >= kMaxJobs || !watch(job)) {
+        events.push_back(
+            {peer_of(job), Loss{monotonic_now(), "observer.turned_away", 1}});
         close(job);
         continue;
       }
@@ -178,7 +180,7 @@ std::vector<ObserverEvent> ObserverServer::poll() {
     }
   }
   // Last: a descriptor that was closed above may be given out again.
-  if (more) impl_->accept_jobs();
+  if (more) impl_->accept_jobs(events);
   return events;
 }
 

@@ -4,7 +4,9 @@
 // THERMOCLINE_OBSERVER=PATH connects to the Unix socket PATH and tells of
 // every tensor allocation, logical operator and phase. The job never fails
 // because nobody listens, and never waits long for a slow listener: what
-// cannot be told is counted and told later as a Loss.
+// cannot be told is counted and told later as a Loss. Each process of a job is
+// heard by itself, forked ones as well, up to 64 at once; one more is turned
+// away, and that is a Loss.
 //
 // Thread safety: one thread uses a server. Times are CLOCK_MONOTONIC.
 #pragma once
@@ -24,7 +26,8 @@ struct TensorDied {
   Nanos time = 0;
 };
 
-// The first event of a connection is Hello, the last Goodbye.
+// The first event of a connection is Hello, the last Goodbye; that of one that
+// was turned away is a Loss.
 struct ObserverHello {
   std::string framework;  // "torch 1.13.1"
 };

@@ -48,12 +48,12 @@ void complain(const std::string& why) {
   std::fprintf(stderr, "thermocline: no tensor observer: %s\n", why.c_str());
 }
 
-void quiet_in_child() {
-  if (g_link != nullptr) g_link->abandon();
-}
-
-void count_child() {
-  if (g_link != nullptr) g_link->forked();
+// Every handler asks for the link itself: it never goes away.
+void before_fork() { g_link->before_fork(); }
+void after_fork() { g_link->after_fork(); }
+void in_child() {
+  g_link->in_child();
+  watch_operators_in_child();
 }
 
 void say_goodbye() {
@@ -69,7 +69,7 @@ __attribute__((constructor)) void start() {
   auto link = ObserverLink::open(path, "torch " TORCH_VERSION);
   if (!link) return complain(link.error().message);
   g_link = (*std::move(link)).release();
-  pthread_atfork(nullptr, &count_child, &quiet_in_child);
+  pthread_atfork(&before_fork, &after_fork, &in_child);
   std::atexit(&say_goodbye);
   static TellingAllocator telling;
   c10::SetAllocator(c10::DeviceType::CPU, &telling, 1);

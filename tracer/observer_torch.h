@@ -16,5 +16,7 @@ ObserverLink* observer_link();
 /// Registers the callbacks for operators and scopes, for good. Call once,
 /// before the job's first operator.
 void watch_operators();
+/// In the child of a fork, on the thread that forked.
+void watch_operators_in_child();
 
 }  // namespace thermocline

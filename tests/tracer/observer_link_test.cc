@@ -154,6 +154,55 @@ TEST_F(Link, AForkedChildWritesNothing) {
   EXPECT_EQ(all<Mark>().size(), 2u);
 }
 
+TEST_F(Link, AForkedChildGoesOnAsAProcessOfItsOwn) {
+  auto link = open();
+  link->born(at(0x1000), 64);
+  link->born(at(0x2000), 64);
+  link->died(at(0x1000));
+  const std::vector<ObjectId> reads{2};
+  auto* const name = link->intern("aten::mm");
+  link->tell({name, nullptr, 1, 2, 1, Phase::kForward, reads, {}});
+  link->before_fork();
+  const int child = fork();
+  if (child == 0) {
+    link->in_child();
+    const auto serial = link->born(at(0x3000), 64);
+    link->tell({name, nullptr, 3, 4, 1, Phase::kForward, reads, {}});
+    _exit(link->on() && serial == 3 ? 0 : 1);  // without a word
+  }
+  link->after_fork();
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  link->before_fork();
+  const int idle = fork();
+  if (idle == 0) {
+    link->in_child();
+    link.reset();
+    _exit(0);
+  }
+  link->after_fork();
+  waitpid(idle, &status, 0);
+  link.reset();
+  hear();
+  std::vector<ObjectId> born;
+  std::size_t operators = 0;
+  for (const auto& event : heard_) {
+    EXPECT_NE(event.pid, idle) << "it has done nothing";
+    if (event.pid != child) continue;
+    if (const auto* tensor = std::get_if<Tensor>(&event.what)) {
+      born.push_back(tensor->serial);
+    } else if (const auto* op = std::get_if<Operator>(&event.what)) {
+      ++operators;
+      EXPECT_EQ(op->name, "aten::mm");
+      EXPECT_EQ(op->reads, reads);
+    }
+  }
+  EXPECT_EQ(born, (std::vector<ObjectId>{2, 3})) << "the living, then its own";
+  EXPECT_EQ(operators, 1u);
+  EXPECT_EQ(all<Operator>().size(), 2u);
+}
+
 TEST_F(Link, ManyThreadsTellOneConsistentStory) {
   auto link = open({.patience = 10'000'000'000});
   std::vector<std::thread> threads;
