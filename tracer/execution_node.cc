@@ -47,7 +47,8 @@ Status add_tensor(const json& value, bool written,
   std::uint64_t offset = 0;
   std::uint64_t elements = 0;
   std::uint64_t size = 0;
-  const bool good = number(value[1], use.storage) && number(value[2], offset) &&
+  const bool good = number(value[0], use.tensor) &&
+                    number(value[1], use.storage) && number(value[2], offset) &&
                     number(value[3], elements) && number(value[4], size) &&
                     !__builtin_add_overflow(offset, elements, &use.bytes) &&
                     !__builtin_mul_overflow(use.bytes, size, &use.bytes);

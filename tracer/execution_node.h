@@ -19,6 +19,7 @@
 namespace thermocline {
 
 struct TensorUse {
+  std::uint64_t tensor = 0;
   std::uint64_t storage = 0;
   Bytes bytes = 0;  // of the storage, as far as this tensor shows it
   std::string device;

@@ -19,6 +19,8 @@ namespace {
 
 constexpr Address kFirstAddress = Address{1} << 32;
 constexpr Bytes kPage = 4096;
+// What runs an autograd node, and sums what it gives where shapes ask for it.
+constexpr std::string_view kAutograd = "autograd::engine::evaluate_function";
 // What a node costs beside its operator.
 constexpr Bytes kNodeBytes = 96;
 
@@ -26,16 +28,22 @@ class ExecutionTrace final : public Importer {
  public:
   struct Options {
     std::string device;
+    bool refined = false;
     void fields(auto& f) {
       f("device", device,
         "keep tensors of devices whose name begins so (cuda, cpu); empty: the "
         "device that holds most bytes");
+      f("refined", refined,
+        "refine the published rule for lifetimes: results are made by the "
+        "outermost operator, views tell no size, numbers are tensors of their "
+        "own; closer to what an allocator sees, for traces of a CPU");
     }
   };
   static Result<std::unique_ptr<Importer>> make(const Options& options) {
     return std::unique_ptr<Importer>(new ExecutionTrace(options));
   }
-  explicit ExecutionTrace(const Options& options) : device_(options.device) {}
+  explicit ExecutionTrace(const Options& options)
+      : device_(options.device), lifetimes_(options.refined) {}
 
   bool recognises(std::string_view head) const override {
     const auto has = [&](const char* what) {
@@ -83,7 +91,8 @@ class ExecutionTrace final : public Importer {
     auto& node = nodes_.try_emplace(from.id, Node{0, now_}).first->second;
     node.parent = from.parent;
     node.has_schema = from.has_schema;
-    if (from.scope == ExecutionNode::kBackwardScope) {
+    if (from.scope == ExecutionNode::kBackwardScope ||
+        from.name.rfind(kAutograd, 0) == 0) {
       node.phase = Phase::kBackward;
     } else if (from.name.rfind("Optimizer.", 0) == 0) {
       node.phase = Phase::kOptimizer;

@@ -22,43 +22,63 @@ void TensorLifetimes::add(const ExecutionNode& node, Nanos now,
   reads.clear();
   writes.clear();
   for (const auto& input : node.inputs) {
-    const auto serial = use(input, false, node, now).tensor.serial;
+    const auto serial = use(input, Kind::kTaken, node, now).tensor.serial;
     add_once(input.written ? writes : reads, serial);
   }
   for (const auto& output : node.outputs) {
-    const bool among_inputs = std::any_of(
-        node.inputs.begin(), node.inputs.end(), [&](const TensorUse& input) {
-          return input.storage == output.storage;
-        });
-    const auto serial = use(output, !among_inputs, node, now).tensor.serial;
+    bool among_inputs = false, written = false;
+    for (const auto& input : node.inputs) {
+      if (input.storage != output.storage) continue;
+      among_inputs = true;
+      written = written || input.written;
+    }
+    if (among_inputs && !written) {
+      views_.insert(output.tensor);
+    } else {
+      views_.erase(output.tensor);  // a number that is used again
+    }
+    const auto kind = among_inputs ? Kind::kPassedOn : Kind::kGivenOut;
+    const auto serial = use(output, kind, node, now).tensor.serial;
     if (!among_inputs) add_once(writes, serial);
   }
 }
 
-TensorLifetimes::Lifetime& TensorLifetimes::use(const TensorUse& use,
-                                                bool given_out,
+TensorLifetimes::Lifetime& TensorLifetimes::use(const TensorUse& use, Kind kind,
                                                 const ExecutionNode& node,
                                                 Nanos now) {
+  const bool given_out = kind == Kind::kGivenOut;
+  const bool view = views_.contains(use.tensor);
   const auto [at, unseen] = present_.try_emplace(use.storage, all_.size());
   bool fresh = unseen;
-  if (!unseen && given_out) {
-    const auto& present = all_[at->second];
-    const bool began_within = !present.existed && present.began_in >= node.id;
-    fresh = !began_within;
+  if (!unseen) {
+    auto& present = all_[at->second];
+    const bool within =
+        present.began_in >= node.id && (refined_ || !present.existed);
+    const bool another = use.bytes != present.tensor.bytes && !view;
+    fresh = given_out ? !within
+                      : refined_ && kind == Kind::kTaken && !present.existed &&
+                            another;
+    if (refined_ && given_out && within && present.existed) {
+      present.existed = false;
+      present.tensor.born = present.seen;
+    }
   }
   if (fresh) {
     at->second = all_.size();
     Lifetime one;
     one.tensor.serial = static_cast<ObjectId>(all_.size() + 1);
-    one.tensor.born = given_out ? now : 0;
+    one.tensor.born = given_out || !unseen ? now : 0;
     one.storage = use.storage;
     one.began_in = node.id;
+    one.seen = now;
     one.device = device_number(use.device);
-    one.existed = !given_out;
+    one.existed = !given_out && unseen;
     all_.push_back(std::move(one));
   }
   auto& present = all_[at->second];
-  present.tensor.bytes = std::max(present.tensor.bytes, use.bytes);
+  if (fresh || !refined_ || !view) {
+    present.tensor.bytes = std::max(present.tensor.bytes, use.bytes);
+  }
   if (!present.existed) present.tensor.died = now + 1;
   return present;
 }
