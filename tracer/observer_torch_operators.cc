@@ -10,11 +10,11 @@
 // An operator that touches no memory (a view, an empty allocation) is not
 // told.
 //
-// Phases: what an autograd node runs is backward; what torch.optim's step runs
-// says so by a scope. Programs without that scope (C++, optimizers written by
-// hand): after a backward, what writes in place or runs without gradients is
-// optimizer, until an operator's result needs a gradient again; that one begins
-// the next step.
+// Phases: what an autograd node runs is backward; what torch.optim's step and
+// zero_grad run say so by a scope. Programs without that scope (C++, optimizers
+// written by hand): after a backward, what writes in place or runs without
+// gradients is optimizer, until an operator's result needs a gradient again;
+// that one begins the next step.
 #include <ATen/core/function_schema.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
@@ -293,7 +293,7 @@ void operator_ends(const at::RecordFunction& function,
 }
 
 struct Scope final : at::ObserverContext {
-  enum class Kind { kLayer, kStep, kOther };
+  enum class Kind { kLayer, kStep, kOptimizer, kOther };
   Kind kind = Kind::kOther;
   Place* place = &g_place;
   std::uint64_t id = 0;
@@ -308,12 +308,12 @@ std::unique_ptr<at::ObserverContext> scope_starts(
     const bool here = function.forwardThreadId() == function.threadId();
     g_place.backward_layer =
         here ? g_place.layer_of(function.seqNr()) : nullptr;
-  } else if (begins(function.name(), "Optimizer.step#")) {
-    scope->kind = Scope::Kind::kStep;
-    g_scoped.store(true, std::memory_order_relaxed);
+  } else if (begins(function.name(), "Optimizer.")) {  // step#, zero_grad#
+    const bool step = begins(function.name(), "Optimizer.step#");
+    scope->kind = step ? Scope::Kind::kStep : Scope::Kind::kOptimizer;
+    if (step) g_scoped.store(true, std::memory_order_relaxed);
     ++g_place.optimizer;
-  } else if (!begins(function.name(), "Optimizer.") &&
-             g_place.depth < Place::kDepth) {
+  } else if (g_place.depth < Place::kDepth) {
     scope->kind = Scope::Kind::kLayer;
     scope->id = function.handle();
     g_place.scopes[g_place.depth++] = {scope->id,
@@ -327,7 +327,9 @@ std::unique_ptr<at::ObserverContext> scope_starts(
 void scope_ends(const at::RecordFunction&, at::ObserverContext* context) {
   const auto* const scope = static_cast<const Scope*>(context);
   if (scope == nullptr || scope->place != &g_place) return;
-  if (scope->kind == Scope::Kind::kStep) {
+  if (scope->kind == Scope::Kind::kOptimizer) {
+    --g_place.optimizer;
+  } else if (scope->kind == Scope::Kind::kStep) {
     --g_place.optimizer;
     if (auto* const link = observer_link()) {
       end_step(*link, ObserverLink::now());
@@ -355,5 +357,7 @@ void watch_operators() {
           .needsIds(true)
           .scopes({RecordScope::BACKWARD_FUNCTION, RecordScope::USER_SCOPE}));
 }
+
+void watch_operators_in_child() { g_place.thread = 0; }
 
 }  // namespace thermocline

@@ -166,19 +166,30 @@ TEST_F(Observer, SeesAPythonTrainingJobAndChangesNoBit) {
   EXPECT_EQ(bare.output, job.output) << "losses, bit for bit";
 }
 
-TEST_F(Observer, SeesThreadsAndExecutedChildrenButNoForkedOnes) {
+TEST_F(Observer, SeesThreadsAndChildren) {
   const auto job = run({kPython, kTinyJob, "family", tiny_torch_job()});
   auto all = listen(job);
-  ASSERT_EQ(all.size(), 2u) << "the job, and the program that it ran";
+  ASSERT_EQ(all.size(), 3u) << "the job, its child, the program that it ran";
+  int forked = 0, executed = 0;
   for (const auto& [pid, heard] : all) {
     EXPECT_EQ(heard.hellos, 1);
     EXPECT_EQ(heard.goodbyes, 1);
-    EXPECT_EQ(heard.find("aten::xlogy_", Phase::kForward), nullptr)
-        << "only the forked child does that";
+    const bool child = heard.find("aten::xlogy_", Phase::kForward) != nullptr;
+    EXPECT_EQ(pid == job.pid && child, false) << "only the child does that";
     if (pid == job.pid) continue;
+    forked += child;
+    if (child) {
+      for (const auto& op : heard.operators) {
+        EXPECT_EQ(op.thread, static_cast<std::uint32_t>(pid));
+      }
+      continue;
+    }
+    ++executed;
     EXPECT_NE(heard.find("aten::matmul", Phase::kForward), nullptr);
     EXPECT_NE(heard.find("aten::mm", Phase::kBackward), nullptr);
   }
+  EXPECT_EQ(forked, 1);
+  EXPECT_EQ(executed, 1);
   std::set<std::uint32_t> threads;
   std::size_t products = 0;
   for (const auto& op : all[job.pid].operators) {
@@ -188,6 +199,26 @@ TEST_F(Observer, SeesThreadsAndExecutedChildrenButNoForkedOnes) {
   }
   EXPECT_EQ(products, 800u);
   EXPECT_EQ(threads.size(), 4u);
+}
+
+TEST_F(Observer, SeesTheWorkersOfADataLoader) {
+  const auto bare =
+      run_job({kPython, kTinyJob, "loader"}, nullptr, {.preload = false});
+  const auto job = run({kPython, kTinyJob, "loader"});
+  EXPECT_EQ(job.output, bare.output);
+  auto all = listen(job);
+  ASSERT_EQ(all.size(), 3u) << "the job and two workers";
+  std::size_t squares = 0, stacks = 0;
+  for (const auto& [pid, heard] : all) {
+    EXPECT_EQ(heard.hellos, 1);
+    for (const auto& op : heard.operators) {
+      squares += op.name == "aten::square_";
+      stacks += op.name == "aten::stack";
+      EXPECT_TRUE(pid != job.pid || op.name != "aten::square_");
+    }
+  }
+  EXPECT_EQ(squares, 64u) << "none is lost, though workers leave by _exit";
+  EXPECT_EQ(stacks, 8u);
 }
 
 TEST_F(Observer, SeesALinkedProgramAndChangesNoBit) {
@@ -235,6 +266,21 @@ TEST_F(Observer, DoesNothingUnasked) {
   EXPECT_TRUE(job.events.empty());
   EXPECT_EQ(job.output.find("thermocline_observer_torch"), job.output.npos);
   EXPECT_NE(job.output.find("thermocline_observer.so"), job.output.npos);
+}
+
+TEST_F(Observer, SaysThatItKnowsAnotherLibTorchNot) {
+  const auto other = std::string(JOBS) + "/libtorch_cpu.so.2.1";
+  const auto job = run_job({kPython, "-c",
+                            "import ctypes, zlib; ctypes.CDLL('" + other +
+                                "'); import _ctypes, _json; print('on')"},
+                           server_.get(), {.socket = path_});
+  EXPECT_EQ(job.status, 0);
+  EXPECT_EQ(job.output, "on\n") << "the job runs on";
+  EXPECT_TRUE(job.events.empty());
+  EXPECT_EQ(std::count(job.errors.begin(), job.errors.end(), '\n'), 1);
+  EXPECT_NE(job.errors.find(other + " is not libtorch_cpu.so.1.13"),
+            job.errors.npos)
+      << job.errors;
 }
 
 TEST_F(Observer, IsNothingToOtherPrograms) {

@@ -1,6 +1,8 @@
 # Tiny jobs for the observer's tests:
 #   train           five steps with Adam; each loss as its exact bits
-#   family PROGRAM  threads, a forked child that must not be heard, and PROGRAM
+#   family PROGRAM  threads, a forked child, and PROGRAM
+#   loader          a DataLoader with two forked workers
+#   graph FILE      three training steps; PyTorch's own observer writes FILE
 #   overhead        prints the nanoseconds of one small operator
 import os
 import subprocess
@@ -14,12 +16,13 @@ torch.manual_seed(7)
 torch.set_num_threads(1)
 
 
-def train(steps):
+def train(steps, started=lambda: None):
     model = torch.nn.Sequential(
         torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     x = torch.randn(16, 32)
     y = torch.randint(0, 8, (16,))
+    started()
     for _ in range(steps):
         optimizer.zero_grad()
         with torch.profiler.record_function("first_layer"):
@@ -52,6 +55,32 @@ def family(program):
     torch.ones(10).mul_(2)
 
 
+class Squares(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, i):
+        return torch.full((100,), float(i)).square_()
+
+
+def loader():
+    batches = torch.utils.data.DataLoader(
+        Squares(), batch_size=8, num_workers=2, multiprocessing_context="fork")
+    print("sum", sum(batch.sum().item() for batch in batches))
+
+
+def graph(path):
+    observer = torch.profiler.ExecutionGraphObserver()
+    observer.register_callback(path)
+    def started():
+        torch.ones(1).digamma_()  # from here on
+        observer.start()
+
+    train(3, started)
+    observer.stop()
+    observer.unregister_callback()
+
+
 def overhead():
     a = torch.ones(4)
     b = torch.ones(4)
@@ -69,5 +98,9 @@ if what == "train":
     train(5)
 elif what == "family":
     family(sys.argv[2])
+elif what == "loader":
+    loader()
+elif what == "graph":
+    graph(sys.argv[2])
 elif what == "overhead":
     overhead()
