@@ -16,7 +16,6 @@
 #include <optional>
 #include <set>
 
-#include "daemon/address_spans.h"
 #include "daemon/clock_map.h"
 #include "daemon/job.h"
 #include "daemon/paths.h"
@@ -26,6 +25,7 @@
 #include "tracer/maps.h"
 #include "tracer/observer_server.h"
 #include "tracer/sampler.h"
+#include "traces/address_map.h"
 #include "traces/trace_file.h"
 
 namespace thermocline {
@@ -75,7 +75,7 @@ class Recording {
     if (text) note_areas(parse_maps(*text));
     note_footprint();
     for (const auto& sample : pending_) {
-      if (sampler_->unattributed() && !mine_.has(sample.address)) {
+      if (sampler_->unattributed() && !is_mine(sample.address)) {
         ++report.foreign;
         continue;
       }
@@ -171,6 +171,10 @@ class Recording {
            pid != static_cast<std::uint32_t>(traced());
   }
 
+  bool is_mine(Address address) const {
+    return mine_.find(address) != AddressMap::kNone;
+  }
+
   // By event where that is known; what remains is the source's as a whole.
   void note_losses(const SampleBatch& batch) {
     const auto note = [this](const std::string& source, std::uint64_t count) {
@@ -236,7 +240,7 @@ class Recording {
       at->second = area;
       writer_.add(Mapping{stream_now(), area.start, area.end, area.permissions,
                           area.name});
-      mine_.add(area.start, area.end);
+      mine_.insert(area.start, area.end, 0);
     }
   }
 
@@ -269,7 +273,7 @@ class Recording {
   Nanos newest_ = -1;
   std::unique_ptr<Kernel> kernel_ = open_kernel();
   std::map<Address, Area> seen_;  // by start
-  AddressSpans mine_;
+  AddressMap mine_;  // all that was ever mapped, as one object
   std::vector<Sample> pending_;
   std::map<ObjectId, Tensor> alive_;
   std::vector<ObjectId> unwritten_;  // born since the last flush

@@ -52,6 +52,26 @@ TEST(AddressMap, ThePageSaysWhoSharesIt) {
   EXPECT_EQ(in(kBase + 20000), std::vector<ObjectId>{});
 }
 
+TEST(AddressMap, OfOneObjectIsASetOfAddresses) {
+  AddressMap map;
+  const auto has = [&](Address address) {
+    return map.find(address) != AddressMap::kNone;
+  };
+  EXPECT_FALSE(has(0));
+  map.insert(300, 400, 0);
+  map.insert(100, 200, 0);
+  EXPECT_TRUE(has(100));
+  EXPECT_TRUE(has(199));
+  EXPECT_FALSE(has(200));
+  EXPECT_FALSE(has(299));
+  map.insert(150, 310, 0);  // joins the two
+  map.insert(120, 130, 0);  // inside
+  EXPECT_TRUE(has(250));
+  EXPECT_TRUE(has(399));
+  EXPECT_FALSE(has(99));
+  EXPECT_FALSE(has(400));
+}
+
 TEST(AddressMap, TheTopOfTheAddressSpace) {
   AddressMap map;
   const Address top = Address{1} << AddressMap::kAddressBits;
