@@ -36,11 +36,10 @@ using Clock = std::chrono::steady_clock;
 
 class Recording {
  public:
-  Recording(TraceWriter writer, std::unique_ptr<Sampler> sampler, bool streams,
+  Recording(TraceWriter writer, std::unique_ptr<Sampler> sampler,
             std::optional<ObserverServer> observer)
       : writer_(std::move(writer)),
         sampler_(std::move(sampler)),
-        streams_(streams),
         observer_(std::move(observer)) {}
 
   RecordReport report;
@@ -137,6 +136,9 @@ class Recording {
   }
 
   Status drain(bool keep) {
+    // A stream may carry samples of the whole machine; a source that was opened
+    // for the job has only its own and its children's.
+    const bool streams = sampler_->kind() == "stream";
     for (;;) {
       auto batch = sampler_->read(milliseconds(0));
       if (!batch) return batch.error();
@@ -150,7 +152,7 @@ class Recording {
       if (!keep) continue;
       for (const auto& counters : batch->counters) writer_.add(counters);
       for (std::size_t i = 0; i < batch->samples.size(); ++i) {
-        if (!batch->pids.empty() && of_another(batch->pids[i])) {
+        if (streams && !batch->pids.empty() && of_another(batch->pids[i])) {
           ++report.foreign;
         } else {
           pending_.push_back(batch->samples[i]);
@@ -163,12 +165,9 @@ class Recording {
   // (a shell script), the first with LibTorch. What others say is counted.
   int traced() const { return tensors_of_ != 0 ? tensors_of_ : pid_; }
 
-  // A stream may carry samples of the whole machine; a source that was opened
-  // for the job has only its own and its children's.
   bool of_another(std::uint32_t pid) const {
     constexpr std::uint32_t kNotTold = 0xffffffff;
-    return streams_ && pid != kNotTold &&
-           pid != static_cast<std::uint32_t>(traced());
+    return pid != kNotTold && pid != static_cast<std::uint32_t>(traced());
   }
 
   bool is_mine(Address address) const {
@@ -262,7 +261,6 @@ class Recording {
 
   TraceWriter writer_;
   std::unique_ptr<Sampler> sampler_;
-  bool streams_;
   std::optional<ObserverServer> observer_;
   ClockMap clock_;
   int pid_ = 0;
@@ -273,7 +271,7 @@ class Recording {
   Nanos newest_ = -1;
   std::unique_ptr<Kernel> kernel_ = open_kernel();
   std::map<Address, Area> seen_;  // by start
-  AddressMap mine_;  // all that was ever mapped, as one object
+  AddressMap mine_;               // all that was ever mapped, as one object
   std::vector<Sample> pending_;
   std::map<ObjectId, Tensor> alive_;
   std::vector<ObjectId> unwritten_;  // born since the last flush
@@ -381,7 +379,6 @@ Result<RecordReport> record(
   if (!writer) return writer.error();
 
   Recording recording(std::move(*writer), std::move(*sampler),
-                      options.source.rfind("stream", 0) == 0,
                       std::move(observer));
   if (auto status = recording.begin(job->pid()); !status) {
     return status.error();
