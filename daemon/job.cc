@@ -18,6 +18,8 @@
 #include <sstream>
 #include <thread>
 
+#include "daemon/node_mask.h"
+
 namespace thermocline {
 namespace {
 
@@ -47,12 +49,8 @@ struct Failure {
   }
   if (options.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
   if (!options.bind_nodes.empty()) {
-    std::array<unsigned long, 16> mask{};
-    constexpr int kBits = 8 * sizeof(unsigned long);
-    for (const int node : options.bind_nodes) {
-      mask[static_cast<std::size_t>(node / kBits)] |= 1UL << (node % kBits);
-    }
-    if (set_mempolicy(MPOL_BIND, mask.data(), mask.size() * kBits) != 0) {
+    const auto mask = node_mask(options.bind_nodes);
+    if (set_mempolicy(MPOL_BIND, mask.data(), kMaxNodes) != 0) {
       give_up(true);
     }
   }

@@ -19,8 +19,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <vector>
 
+#include "daemon/node_mask.h"
 #include "daemon/zone_info.h"
 
 namespace {
@@ -50,9 +50,9 @@ void* take(int node, std::int64_t bytes) {
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  std::vector<unsigned long> mask(16, 0);
-  mask.at(static_cast<std::size_t>(node) / 64) = 1ul << (node % 64);
-  if (::mbind(memory, size, MPOL_BIND, mask.data(), mask.size() * 64, 0) != 0 ||
+  const auto mask = thermocline::node_mask({&node, 1});
+  if (::mbind(memory, size, MPOL_BIND, mask.data(), thermocline::kMaxNodes,
+              0) != 0 ||
       ::mlock(memory, size) != 0) {
     ::munmap(memory, size);
     return nullptr;
