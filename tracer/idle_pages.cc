@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -40,14 +39,7 @@ class IdlePages final : public PageTracker {
       return true;
     });
     std::sort(pages.begin(), pages.end());
-    for (const Address page : pages) {
-      if (!touched.empty() &&
-          touched.back().start + touched.back().bytes == page) {
-        touched.back().bytes += Pagemap::kPage;
-      } else {
-        touched.push_back({page, Pagemap::kPage});
-      }
-    }
+    for (const Address page : pages) append_page(page, touched);
     return mark(areas);
   }
 
@@ -74,20 +66,14 @@ class IdlePages final : public PageTracker {
   Status mark(std::span<const Area> areas) {
     const auto pagemap = Pagemap::open(proc_, pid_);
     if (!pagemap) return pagemap.error();
-    std::array<std::uint64_t, 4096> entries;
     for (const Area& area : areas) {
-      for (Address at = area.start; at < area.end;) {
-        const auto wanted = std::min<std::uint64_t>(
-            entries.size(), (area.end - at) / Pagemap::kPage);
-        const auto got = pagemap->read(at, std::span(entries).first(wanted));
-        if (got == 0) break;
-        for (std::size_t i = 0; i < got; ++i, at += Pagemap::kPage) {
-          const auto frame = Pagemap::frame(entries[i]);
-          if ((entries[i] & Pagemap::kPresent) != 0 && frame != 0) {
-            marked_.push_back({frame, at});
-          }
-        }
-      }
+      pagemap->each(area.start, area.end,
+                    [&](Address page, std::uint64_t entry) {
+                      const auto frame = Pagemap::frame(entry);
+                      if ((entry & Pagemap::kPresent) != 0 && frame != 0) {
+                        marked_.push_back({frame, page});
+                      }
+                    });
     }
     std::sort(
         marked_.begin(), marked_.end(),

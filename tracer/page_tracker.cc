@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "tracer/pagemap.h"
+
 namespace thermocline {
 namespace {
 
@@ -15,6 +17,14 @@ constexpr std::array<Known, 3> kTrackers{{{"idle", open_idle_pages},
                                           {"soft-dirty", open_soft_dirty}}};
 
 }  // namespace
+
+void append_page(Address page, std::vector<PageTouch>& touched) {
+  if (!touched.empty() && touched.back().start + touched.back().bytes == page) {
+    touched.back().bytes += Pagemap::kPage;
+  } else {
+    touched.push_back({page, Pagemap::kPage});
+  }
+}
 
 Result<std::unique_ptr<PageTracker>> open_page_tracker(
     const std::string& name, int pid, const KernelFiles& files) {

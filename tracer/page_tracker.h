@@ -33,6 +33,9 @@ struct PageTouch {
   bool operator==(const PageTouch&) const = default;
 };
 
+/// Adds a page: to the last run where that ends at it.
+void append_page(Address page, std::vector<PageTouch>& touched);
+
 class PageTracker {
  public:
   virtual ~PageTracker() = default;

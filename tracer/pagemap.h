@@ -7,6 +7,8 @@
 // Thread safety: none. Ownership: holds one descriptor.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -34,12 +36,25 @@ class Pagemap {
   Pagemap& operator=(Pagemap&&) = delete;
   ~Pagemap();
 
-  /// The entries of the pages from `start` on. Returns how many there were:
-  /// fewer at the end of the address space, none when the process has ended.
-  std::size_t read(Address start, std::span<std::uint64_t> entries) const;
+  /// Calls use(page, entry) for each page of [start, end): for fewer at the end
+  /// of the address space, for none when the process has ended.
+  template <typename Use>
+  void each(Address start, Address end, Use use) const {
+    std::array<std::uint64_t, 4096> entries;
+    while (start < end) {
+      const auto wanted =
+          std::min<std::uint64_t>(entries.size(), (end - start) / kPage);
+      const auto got = read(start, std::span(entries).first(wanted));
+      if (got == 0) return;
+      for (std::size_t i = 0; i < got; ++i, start += kPage) {
+        use(start, entries[i]);
+      }
+    }
+  }
 
  private:
   explicit Pagemap(int descriptor) : descriptor_(descriptor) {}
+  std::size_t read(Address start, std::span<std::uint64_t> entries) const;
   int descriptor_;
 };
 

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -31,7 +30,12 @@ class SoftDirty final : public PageTracker {
       const auto pagemap = Pagemap::open(proc_, pid_);
       if (!pagemap) return pagemap.error();
       for (const Area& area : areas) {
-        if (area.writable()) look(*pagemap, area, touched);
+        if (!area.writable()) continue;
+        pagemap->each(
+            area.start, area.end, [&](Address page, std::uint64_t entry) {
+              constexpr auto kBoth = Pagemap::kPresent | Pagemap::kSoftDirty;
+              if ((entry & kBoth) == kBoth) append_page(page, touched);
+            });
       }
     }
     begun_ = true;
@@ -54,28 +58,6 @@ class SoftDirty final : public PageTracker {
   }
 
  private:
-  static void look(const Pagemap& pagemap, const Area& area,
-                   std::vector<PageTouch>& touched) {
-    std::array<std::uint64_t, 4096> entries;
-    Address at = area.start;
-    while (at < area.end) {
-      const auto wanted = std::min<std::uint64_t>(
-          entries.size(), (area.end - at) / Pagemap::kPage);
-      const auto got = pagemap.read(at, std::span(entries).first(wanted));
-      if (got == 0) return;
-      for (std::size_t i = 0; i < got; ++i, at += Pagemap::kPage) {
-        constexpr auto kBoth = Pagemap::kPresent | Pagemap::kSoftDirty;
-        if ((entries[i] & kBoth) != kBoth) continue;
-        if (!touched.empty() &&
-            touched.back().start + touched.back().bytes == at) {
-          touched.back().bytes += Pagemap::kPage;
-        } else {
-          touched.push_back({at, Pagemap::kPage});
-        }
-      }
-    }
-  }
-
   const int pid_;
   const std::string proc_;
   const std::string clear_;
@@ -91,10 +73,13 @@ bool kernel_sets_bits(const KernelFiles& files) {
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
   *static_cast<volatile char*>(page) = 1;
-  std::uint64_t entry = 0;
-  pagemap->read(reinterpret_cast<Address>(page), std::span(&entry, 1));
+  bool set = false;
+  const auto at = reinterpret_cast<Address>(page);
+  pagemap->each(at, at + Pagemap::kPage, [&](Address, std::uint64_t entry) {
+    set = (entry & Pagemap::kSoftDirty) != 0;
+  });
   munmap(page, Pagemap::kPage);
-  return (entry & Pagemap::kSoftDirty) != 0;
+  return set;
 }
 
 }  // namespace
