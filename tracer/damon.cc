@@ -60,20 +60,25 @@ class Damon final : public PageTracker {
     (void)put(all_, "nr_kdamonds", "0");
   }
 
-  Status start(int pid) {
-    const std::string daemon = all_ + "/0";
-    const std::string context = daemon + "/contexts/0";
-    const std::string scheme = context + "/schemes/0";
+  // One that does not run yet.
+  Status make() {
     if (auto status = put(all_, "nr_kdamonds", "1"); !status) return status;
     mine_ = true;
-    if (auto status = put(daemon, "contexts/nr_contexts", "1"); !status) {
+    if (auto status = put(all_, "0/contexts/nr_contexts", "1"); !status) {
       return status;
     }
-    if (!watches_processes(context + "/avail_operations")) {
+    if (!watches_processes(all_ + "/0/contexts/0/avail_operations")) {
       return not_found(
           "this kernel's DAMON cannot watch processes; it needs "
           "CONFIG_DAMON_VADDR");
     }
+    return {};
+  }
+
+  Status start(int pid) {
+    const std::string daemon = all_ + "/0";
+    const std::string context = daemon + "/contexts/0";
+    const std::string scheme = context + "/schemes/0";
     const std::pair<std::string, std::pair<const char*, std::string>> steps[] =
         {{context, {"operations", "vaddr"}},
          {context, {"targets/nr_targets", "1"}},
@@ -127,10 +132,7 @@ class Damon final : public PageTracker {
   bool begun_ = false;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<PageTracker>> open_damon(int pid,
-                                                const KernelFiles& files) {
+Result<std::unique_ptr<Damon>> make_damon(const KernelFiles& files) {
   const std::string all = files.sys + "/kernel/mm/damon/admin/kdamonds";
   if (!fs::exists(all + "/nr_kdamonds")) {
     return not_found("this kernel has no " + all +
@@ -141,9 +143,24 @@ Result<std::unique_ptr<PageTracker>> open_damon(int pid,
         "DAMON is in use by another program; stop that, or use "
         "pages:soft-dirty");
   }
-  auto tracker = std::make_unique<Damon>(all);
-  if (auto status = tracker->start(pid); !status) return status.error();
-  return std::unique_ptr<PageTracker>(std::move(tracker));
+  auto damon = std::make_unique<Damon>(all);
+  if (auto status = damon->make(); !status) return status.error();
+  return damon;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PageTracker>> open_damon(int pid,
+                                                const KernelFiles& files) {
+  auto damon = make_damon(files);
+  if (!damon) return damon.error();
+  if (auto status = (*damon)->start(pid); !status) return status.error();
+  return std::unique_ptr<PageTracker>(*std::move(damon));
+}
+
+Status try_damon(const KernelFiles& files) {
+  const auto damon = make_damon(files);
+  return damon ? Status() : damon.error();
 }
 
 }  // namespace thermocline

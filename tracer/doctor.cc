@@ -1,37 +1,17 @@
 #include "tracer/doctor.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "tracer/doctor_parts.h"
+#include "tracer/page_tracker.h"
 #include "tracer/perf_events.h"
 #include "tracer/sampler.h"
 
 namespace thermocline {
 namespace {
-
-// A page that has just been written is marked so, in kernels that keep the
-// mark (bit 55; Documentation/admin-guide/mm/soft-dirty.rst).
-bool soft_dirty_is_kept() {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return false;
-  *static_cast<volatile char*>(at) = 1;
-  std::uint64_t entry = 0;
-  const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  const auto offset = reinterpret_cast<std::uintptr_t>(at) / page * 8;
-  const bool got =
-      pagemap >= 0 && pread(pagemap, &entry, sizeof entry,
-                            static_cast<off_t>(offset)) == sizeof entry;
-  if (pagemap >= 0) close(pagemap);
-  munmap(at, page);
-  return got && (entry >> 55 & 1) != 0;
-}
 
 std::string host_of(const Patient& patient) {
   std::size_t cpus = 0;
@@ -84,7 +64,7 @@ Patient this_machine() {
     if (!sampler) return sampler.error();
     return {};
   };
-  patient.tracks_writes = soft_dirty_is_kept;
+  patient.tracks_writes = [] { return has_soft_dirty({}); };
   return patient;
 }
 

@@ -1,8 +1,8 @@
 // The doctor: what this machine has of what Thermocline can use, what is
 // missing, what that costs, and what would cure it.
 //
-// It looks and tries, and changes nothing. What it cannot find it reports as
-// missing; a machine that lacks everything is still examined.
+// It looks and tries, and leaves all as it was. What it cannot find it reports
+// as missing; a machine that lacks everything is still examined.
 // Thread safety: none.
 #pragma once
 

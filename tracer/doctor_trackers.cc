@@ -1,5 +1,6 @@
 // What the kernel itself can tell of accesses, where no PMU does.
 #include "tracer/doctor_parts.h"
+#include "tracer/page_tracker.h"
 #include "tracer/sampling_rights.h"
 
 namespace thermocline {
@@ -22,20 +23,22 @@ Finding idle_pages(const Patient& patient, bool root) {
 
 Finding damon(const Patient& patient, bool root) {
   const std::string folder = "/sys/kernel/mm/damon/admin/kdamonds";
+  const char* const without =
+      "the kernel does not sample which regions are touched";
   if (!is_there(patient.root + folder)) {
-    return lacking(State::kMissing, "DAMON", "not in this kernel",
-                   "the kernel does not sample which regions are touched",
+    return lacking(State::kMissing, "DAMON", "not in this kernel", without,
                    "a kernel with CONFIG_DAMON_SYSFS=y and "
                    "CONFIG_DAMON_VADDR=y");
   }
-  if (root) {
-    // Which ways of looking it has, it says only once it is set up.
-    return good("DAMON", folder +
-                             "; of single processes if the kernel has "
-                             "CONFIG_DAMON_VADDR=y");
+  if (!root) {
+    return lacking(State::kPart, "DAMON", "there, for root only",
+                   "we may not start it", "run as root");
   }
-  return lacking(State::kPart, "DAMON", "there, for root only",
-                 "we may not start it", "run as root");
+  const auto status =
+      try_damon({patient.root + "/proc", patient.root + "/sys"});
+  if (status) return good("DAMON", folder);
+  return lacking(State::kPart, "DAMON", "there, but not for us", without,
+                 status.error().message);
 }
 
 Finding soft_dirty(const Patient& patient) {

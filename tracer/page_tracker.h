@@ -70,4 +70,12 @@ Result<std::unique_ptr<PageTracker>> open_idle_pages(int pid,
 Result<std::unique_ptr<PageTracker>> open_damon(int pid,
                                                 const KernelFiles& files);
 
+/// Whether this kernel marks the pages that are written: tries with one of
+/// ours.
+bool has_soft_dirty(const KernelFiles& files);
+/// Whether DAMON can be had to watch processes: what open_damon() says of it,
+/// all being taken down again. Errors: kNotFound, kPermission, kUnsupported
+/// when another program uses it.
+Status try_damon(const KernelFiles& files);
+
 }  // namespace thermocline

@@ -64,9 +64,11 @@ class SoftDirty final : public PageTracker {
   bool begun_ = false;
 };
 
+}  // namespace
+
 // A kernel without soft-dirty bits takes the 4 and sets none: so ask it about
 // a page of our own.
-bool kernel_sets_bits(const KernelFiles& files) {
+bool has_soft_dirty(const KernelFiles& files) {
   auto pagemap = Pagemap::open(files.proc, getpid());
   if (!pagemap) return false;
   void* const page = mmap(nullptr, Pagemap::kPage, PROT_READ | PROT_WRITE,
@@ -82,11 +84,9 @@ bool kernel_sets_bits(const KernelFiles& files) {
   return set;
 }
 
-}  // namespace
-
 Result<std::unique_ptr<PageTracker>> open_soft_dirty(int pid,
                                                      const KernelFiles& files) {
-  if (!kernel_sets_bits(files)) {
+  if (!has_soft_dirty(files)) {
     return not_found(
         "this kernel has no soft-dirty bits; it needs CONFIG_MEM_SOFT_DIRTY "
         "(Debian's has it)");

@@ -203,9 +203,13 @@ TEST_F(Doctor, Trackers) {
   expect("DAMON", State::kMissing, "", "CONFIG_DAMON_SYSFS");
   expect("soft-dirty bits", State::kGood, "pagemap");
   file("/sys/kernel/mm/page_idle/bitmap", "");
-  file("/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "0\n");
+  const std::string damon = "/sys/kernel/mm/damon/admin/kdamonds/";
+  file(damon + "nr_kdamonds", "0\n");
+  file(damon + "0/contexts/nr_contexts", "0\n");
   expect("idle page bitmap", State::kGood, "page_idle");
   expect("DAMON", State::kGood, "kdamonds");
+  file(damon + "0/contexts/0/avail_operations", "paddr\n");
+  expect("DAMON", State::kPart, "there", "CONFIG_DAMON_VADDR");
   file("/proc/self/status", "Uid:\t1000\t1000\nCapEff:\t0\n");
   expect("idle page bitmap", State::kPart, "root only", "run as root");
   expect("DAMON", State::kPart, "root only", "run as root");
