@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "tracer/unpack.h"
 #include "traces/result.h"
 
 namespace thermocline {
@@ -20,18 +21,12 @@ class PerfUnpacker {
   // No record of perf's unpacks to a fraction of this.
   static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
-  PerfUnpacker();
-  PerfUnpacker(PerfUnpacker&&) noexcept;
-  PerfUnpacker& operator=(PerfUnpacker&&) noexcept;
-  ~PerfUnpacker();
-
   /// Appends what `packed` unpacks to. Errors: kCorrupt.
   Status unpack(std::span<const std::uint8_t> packed,
                 std::vector<std::uint8_t>& to);
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<Unpack> stream_;  // from the first record on
 };
 
 }  // namespace thermocline

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 
@@ -61,7 +62,10 @@ class Zlib final : public Unpack {
 
 class Zstd final : public Unpack {
  public:
-  Zstd() { CHECK(stream_ != nullptr); }
+  Zstd() {
+    CHECK(stream_ != nullptr);
+    ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, kMaxWindowLog);
+  }
   Zstd(const Zstd&) = delete;
   Zstd& operator=(const Zstd&) = delete;
   ~Zstd() override { ZSTD_freeDStream(stream_); }
@@ -71,6 +75,11 @@ class Zstd final : public Unpack {
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const auto code = ZSTD_decompressStream(stream_, &to, &from);
     in = in.subspan(from.pos);
+    if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge) {
+      return corrupt(
+          "does not unpack: its window is larger than 8 MiB; pack it without "
+          "--ultra and --long");
+    }
     if (ZSTD_isError(code) != 0) {
       return corrupt(std::string("does not unpack: ") +
                      ZSTD_getErrorName(code));
@@ -81,6 +90,7 @@ class Zstd final : public Unpack {
   bool may_end() const override { return ended_; }
 
  private:
+  static constexpr int kMaxWindowLog = 23;
   ZSTD_DStream* stream_ = ZSTD_createDStream();
   bool ended_ = false;
 };
@@ -97,8 +107,10 @@ std::unique_ptr<Unpack> make_unpack(In first) {
   if (begins({0x78}) && (first[0] * 256 + first[1]) % 31 == 0) {
     return std::make_unique<Zlib>();
   }
-  if (begins({0x28, 0xb5, 0x2f, 0xfd})) return std::make_unique<Zstd>();
+  if (begins({0x28, 0xb5, 0x2f, 0xfd})) return unpack_zstandard();
   return std::make_unique<Plain>();
 }
+
+std::unique_ptr<Unpack> unpack_zstandard() { return std::make_unique<Zstd>(); }
 
 }  // namespace thermocline

@@ -28,4 +28,8 @@ class Unpack {
 /// as they are).
 std::unique_ptr<Unpack> make_unpack(std::span<const std::uint8_t> first);
 
+/// What unpacks Zstandard. Refused is what needs a window of more than 8 MiB
+/// (zstd --ultra and --long make such).
+std::unique_ptr<Unpack> unpack_zstandard();
+
 }  // namespace thermocline

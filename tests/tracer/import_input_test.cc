@@ -116,6 +116,19 @@ TEST(ImportInput, CutAndDamagedPacksAreErrorsWithAnOffset) {
   }
 }
 
+TEST(ImportInput, AHugeWindowIsRefused) {
+  // An empty frame with a window of 16 MiB (RFC 8878, 3.1.1.1.2).
+  const ByteList frame{0x28, 0xb5, 0x2f, 0xfd, 0, 14 << 3, 1, 0, 0};
+  const auto whole = read_all(ImportInput::memory(frame, "x"));
+  ASSERT_FALSE(whole.status);
+  EXPECT_NE(whole.status.error().message.find("larger than 8 MiB"),
+            std::string::npos)
+      << whole.status.error().message;
+  auto smaller = frame;
+  smaller[5] = 13 << 3;
+  EXPECT_TRUE(read_all(ImportInput::memory(smaller, "x")).status);
+}
+
 TEST(ImportInput, NamesWhatCannotBeOpened) {
   const auto missing = ImportInput::open("/no/such/file");
   ASSERT_FALSE(missing.has_value());
