@@ -1,11 +1,11 @@
 // Operations on places: an address, a tensor, all regions by heat.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "daemon/api_operations.h"
+#include "tracer/read_number.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -49,7 +49,7 @@ std::string hexadecimal(Address address) {
 }
 
 // A number, "17", "0x7f00", or "tensor:17".
-Result<std::uint64_t> read_number(const json& value, const std::string& key) {
+Result<std::uint64_t> number_of(const json& value, const std::string& key) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   const Error wrong =
       invalid("\"" + key + "\" is " + value.dump().substr(0, 64) +
@@ -58,15 +58,8 @@ Result<std::uint64_t> read_number(const json& value, const std::string& key) {
   if (!value.is_string()) return wrong;
   std::string text = value.get<std::string>();
   if (key == "tensor" && text.rfind("tensor:", 0) == 0) text.erase(0, 7);
-  int base = 10;
-  if (text.rfind("0x", 0) == 0) {
-    text.erase(0, 2);
-    base = 16;
-  }
   std::uint64_t number = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, base);
-  if (text.empty() || error != std::errc() || stop != end) return wrong;
+  if (!read_number(text, number)) return wrong;
   return number;
 }
 
@@ -133,7 +126,7 @@ Result<Place> read_place(Service& service, const json& request) {
     return invalid("needs either an \"address\" or a \"tensor\"");
   }
   const std::string key = by_address ? "address" : "tensor";
-  const auto number = read_number(request[key], key);
+  const auto number = number_of(request[key], key);
   if (!number) return number.error();
   const auto process = static_cast<int>(pid->pid);
   auto place = by_address ? place_of_address(service, *number, process)

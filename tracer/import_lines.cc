@@ -1,7 +1,8 @@
 #include "tracer/import_lines.h"
 
-#include <charconv>
 #include <limits>
+
+#include "tracer/read_number.h"
 
 namespace thermocline {
 namespace {
@@ -64,13 +65,6 @@ std::string_view take_word(std::string_view& line) {
   const auto word = line.substr(0, line.find_first_of(kBlanks));
   line.remove_prefix(word.size());
   return word;
-}
-
-bool read_number(std::string_view text, int base, std::uint64_t& value) {
-  if (base == 16 && text.substr(0, 2) == "0x") text.remove_prefix(2);
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value, base);
-  return error == std::errc() && rest == end && !text.empty();
 }
 
 bool read_seconds(std::string_view text, Nanos& value) {

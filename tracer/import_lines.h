@@ -43,9 +43,6 @@ class ImportLines {
 /// end.
 std::string_view take_word(std::string_view& line);
 
-/// A whole text as an unsigned number of base 10 or 16 (with or without 0x).
-bool read_number(std::string_view text, int base, std::uint64_t& value);
-
 /// Seconds with at most nine decimals ("13166.196585") as nanoseconds.
 bool read_seconds(std::string_view text, Nanos& value);
 

@@ -5,10 +5,10 @@
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
 
-#include <charconv>
 #include <fstream>
 
 #include "tracer/perf_events_special.h"
+#include "tracer/read_number.h"
 
 namespace thermocline {
 namespace {
@@ -111,9 +111,7 @@ Result<std::string> default_list(const PerfPlace& place) {
 }
 
 Status set_period(PerfEvent& event, const std::string& text) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, event.period);
-  if (error != std::errc() || stop != end || event.period == 0) {
+  if (!read_number(text, 10, event.period) || event.period == 0) {
     return invalid("event \"" + event.name + "@" + text +
                    "\": the period after @ must be a whole number above 0");
   }

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+
+#include "tracer/read_number.h"
 
 namespace thermocline {
 namespace {
@@ -38,18 +39,6 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-template <typename Number>
-bool parse(std::string_view text, Number& out) {
-  int base = 10;
-  if (text.substr(0, 2) == "0x") {
-    text.remove_prefix(2);
-    base = 16;
-  }
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, out, base);
-  return error == std::errc() && stop == end;
-}
-
 // Takes what precedes `mark` off the front, and the mark.
 std::string_view cut(std::string_view& rest, char mark) {
   const auto at = rest.find(mark);
@@ -60,7 +49,7 @@ std::string_view cut(std::string_view& rest, char mark) {
 
 Result<PerfEvent> ibs(const PerfPlace& place) {
   PerfEvent event;
-  if (!parse(first_line(place.devices + "/ibs_op/type"), event.type)) {
+  if (!read_number(first_line(place.devices + "/ibs_op/type"), event.type)) {
     return no_pmu("this AMD machine offers no ibs_op");
   }
   event.name = "ibs_op";
@@ -83,8 +72,8 @@ Result<PerfEvent> breakpoint(const std::string& name) {
   event.config2 = 4;
   const bool has_length = where.find('/') != where.npos;
   const auto address = cut(where, '/');
-  bool good = parse(address, event.config1) &&
-              (!has_length || parse(where, event.config2));
+  bool good = read_number(address, event.config1) &&
+              (!has_length || read_number(where, event.config2));
   if (kind.empty() || kind == "rw") {
     event.breakpoint = HW_BREAKPOINT_RW;
   } else {
@@ -112,7 +101,7 @@ Result<PerfEvent> from_sysfs(const std::string& name, const std::string& text) {
     auto value = cut(rest, ',');
     const auto key = cut(value, '=');
     std::uint64_t number = 0;
-    if (!parse(value, number) ||
+    if (!read_number(value, number) ||
         (key != "event" && key != "umask" && key != "ldlat")) {
       return unsupported("event \"" + name + "\": the kernel describes it as " +
                          text + ", which is not understood; name another");
@@ -138,7 +127,7 @@ bool has_device_file(const PerfPlace& place, const std::string& path) {
 
 Status make_precise(PerfEvent& event, const PerfPlace& place) {
   int most = 3;
-  if (parse(first_line(place.devices + "/cpu/caps/max_precise"), most) &&
+  if (read_number(first_line(place.devices + "/cpu/caps/max_precise"), most) &&
       most == 0) {
     return no_pmu("its events are not precise, so samples have no address; a " +
                   std::string("hypervisor must pass PEBS on"));

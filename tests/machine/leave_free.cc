@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -22,6 +21,7 @@
 
 #include "daemon/node_mask.h"
 #include "daemon/zone_info.h"
+#include "tracer/read_number.h"
 
 namespace {
 
@@ -61,9 +61,7 @@ void* take(int node, std::int64_t bytes) {
 }
 
 bool parse(const char* text, std::int64_t& value) {
-  const char* end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, value);
-  return error == std::errc{} && stop == end && value >= 0;
+  return thermocline::read_number(text, 10, value) && value >= 0;
 }
 
 }  // namespace
