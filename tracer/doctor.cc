@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "tracer/doctor_parts.h"
 #include "tracer/page_tracker.h"
@@ -19,8 +20,8 @@ std::string host_of(const Patient& patient) {
   for (std::string line; std::getline(in, line);) {
     cpus += line.rfind("processor", 0) == 0;
   }
-  const auto release = line_of(patient.root + "/proc/sys/kernel/osrelease");
-  const auto model = cpu_field(patient, "model name");
+  const auto release = first_line(patient.root + "/proc/sys/kernel/osrelease");
+  const auto model = field_of(patient.root + "/proc/cpuinfo", "model name");
   return "Linux " + (release.empty() ? "(unknown)" : release) + ", " +
          (model.empty() ? "unknown processor" : model) + ", " +
          std::to_string(cpus) + (cpus == 1 ? " CPU" : " CPUs");
@@ -36,17 +37,6 @@ std::vector<std::string> names_in(const std::string& folder) {
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-std::string cpu_field(const Patient& patient, const std::string& name) {
-  std::ifstream in(patient.root + "/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const auto colon = line.find(": ");
-    if (line.rfind(name, 0) == 0 && colon != line.npos) {
-      return line.substr(colon + 2);
-    }
-  }
-  return "";
 }
 
 std::string in_gib(std::uint64_t bytes) {

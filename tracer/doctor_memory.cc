@@ -51,7 +51,7 @@ std::vector<Finding> tiers(const Patient& patient) {
 
 Finding balancing(const Patient& patient) {
   const auto setting =
-      line_of(patient.root + "/proc/sys/kernel/numa_balancing");
+      first_line(patient.root + "/proc/sys/kernel/numa_balancing");
   if (setting.empty()) return good("NUMA balancing", "not in this kernel");
   if (setting == "0") return good("NUMA balancing", "off");
   return lacking(State::kPart, "NUMA balancing",
@@ -62,7 +62,7 @@ Finding balancing(const Patient& patient) {
 
 Finding demotion(const Patient& patient) {
   const auto setting =
-      line_of(patient.root + "/sys/kernel/mm/numa/demotion_enabled");
+      first_line(patient.root + "/sys/kernel/mm/numa/demotion_enabled");
   if (setting.empty()) return good("demotion", "not in this kernel");
   const bool on = setting == "1" || setting == "true";
   return good("demotion",
@@ -81,7 +81,7 @@ Finding persistent(const Patient& patient) {
     auto& list = driver.filename() == "kmem" ? have : idle;
     list += (list.empty() ? "" : ", ") + name;
     const auto bytes = std::strtoull(
-        line_of(folder + "/" + name + "/size").c_str(), nullptr, 10);
+        first_line(folder + "/" + name + "/size").c_str(), nullptr, 10);
     if (bytes > 0) list += " (" + in_gib(bytes) + ")";
   }
   if (!idle.empty()) {
@@ -92,8 +92,8 @@ Finding persistent(const Patient& patient) {
   }
   for (const auto& name : names_in(patient.root + "/sys/bus/nd/devices")) {
     const bool space = name.rfind("namespace", 0) == 0;
-    const bool usable =
-        line_of(patient.root + "/sys/bus/nd/devices/" + name + "/size") != "0";
+    const bool usable = first_line(patient.root + "/sys/bus/nd/devices/" +
+                                   name + "/size") != "0";
     if (space && usable) have += (have.empty() ? "" : ", ") + name;
   }
   if (!have.empty()) return good("device memory", have);

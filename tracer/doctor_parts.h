@@ -4,11 +4,11 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "tracer/doctor.h"
+#include "tracer/kernel_text.h"
 
 namespace thermocline {
 
@@ -34,14 +34,6 @@ inline Finding lacking(Finding::State state, std::string name,
   return finding;
 }
 
-/// The first line of a file, empty where there is none.
-inline std::string line_of(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 inline bool is_there(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
@@ -49,9 +41,6 @@ inline bool is_there(const std::string& path) {
 
 /// The names in a folder, in order; none where it cannot be read.
 std::vector<std::string> names_in(const std::string& folder);
-
-/// What follows "name : " in /proc/cpuinfo, of the first processor.
-std::string cpu_field(const Patient& patient, const std::string& name);
 
 /// "12.3 GiB"
 std::string in_gib(std::uint64_t bytes);

@@ -15,7 +15,7 @@ const char* const kSetcap =
     "thermocline and thermoclined";
 
 Finding kernel(const Patient& patient) {
-  const auto release = line_of(patient.root + "/proc/sys/kernel/osrelease");
+  const auto release = first_line(patient.root + "/proc/sys/kernel/osrelease");
   int major = 0, minor = 0;
   if (std::sscanf(release.c_str(), "%d.%d", &major, &minor) != 2) {
     return lacking(State::kPart, "kernel", "does not tell its version",
@@ -30,8 +30,8 @@ Finding kernel(const Patient& patient) {
 }
 
 bool is_virtual(const Patient& patient) {
-  return (" " + cpu_field(patient, "flags") + " ").find(" hypervisor ") !=
-         std::string::npos;
+  return (" " + field_of(patient.root + "/proc/cpuinfo", "flags") + " ")
+             .find(" hypervisor ") != std::string::npos;
 }
 
 std::string pmu_remedy(const Patient& patient) {
@@ -62,8 +62,9 @@ std::vector<Finding> pmu(const Patient& patient) {
   for (const auto& event : *events) {
     names += (names.empty() ? "" : ", ") + event.name;
   }
-  const auto model = patient.pmu_model.empty() ? cpu_field(patient, "vendor_id")
-                                               : patient.pmu_model;
+  const auto model = patient.pmu_model.empty()
+                         ? field_of(patient.root + "/proc/cpuinfo", "vendor_id")
+                         : patient.pmu_model;
   std::vector<Finding> found{good("PMU", model)};
   const auto status = patient.sample_self("perf");
   if (status) {

@@ -5,8 +5,7 @@
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
 
-#include <fstream>
-
+#include "tracer/kernel_text.h"
 #include "tracer/perf_events_special.h"
 #include "tracer/read_number.h"
 
@@ -48,17 +47,6 @@ class Libpfm {
   const bool started_;
 };
 
-std::string vendor_of(const PerfPlace& place) {
-  std::ifstream in(place.cpuinfo);
-  for (std::string line; std::getline(in, line);) {
-    const auto colon = line.find(": ");
-    if (line.rfind("vendor_id", 0) == 0 && colon != line.npos) {
-      return line.substr(colon + 2);
-    }
-  }
-  return "unknown";
-}
-
 bool is_processors(std::uint32_t type) {
   return type == PERF_TYPE_RAW || type == PERF_TYPE_HARDWARE ||
          type == PERF_TYPE_HW_CACHE;
@@ -91,9 +79,10 @@ Result<PerfEvent> by_name(const std::string& name, const PerfPlace& place) {
 }
 
 Result<std::string> default_list(const PerfPlace& place) {
-  const auto vendor = vendor_of(place);
+  const auto vendor = field_of(place.cpuinfo, "vendor_id");
   if (vendor == "AuthenticAMD") return std::string("ibs_op");
-  if (vendor != "GenuineIntel") return no_pmu("unknown vendor " + vendor);
+  if (vendor != "GenuineIntel")
+    return no_pmu("unknown vendor \"" + vendor + "\"");
   if (!has_device_file(place, "cpu")) {
     return no_pmu("a virtual machine without one, it seems");
   }

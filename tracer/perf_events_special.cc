@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
+#include "tracer/kernel_text.h"
 #include "tracer/read_number.h"
 
 namespace thermocline {
@@ -31,13 +31,6 @@ constexpr std::uint64_t kIbsCountOps = 1u << 19;
 constexpr std::uint64_t kLoadsAuxiliary = 0x8203;
 constexpr std::uint64_t kLoadLatency = 0x1cd;
 constexpr std::uint64_t kLeastLatency = 30;  // cycles: what missed
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 // Takes what precedes `mark` off the front, and the mark.
 std::string_view cut(std::string_view& rest, char mark) {

@@ -4,26 +4,17 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+
+#include "tracer/kernel_text.h"
 
 namespace thermocline {
 namespace {
 
-// The first word after `name` in a /proc/PID/status.
-std::string status_field(const std::string& path, const std::string& name) {
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    if (line.rfind(name, 0) != 0) continue;
-    std::istringstream rest(line.substr(name.size()));
-    std::string word;
-    rest >> word;
-    return word;
-  }
-  return "";
-}
-
+// The first number of a field of a /proc/PID/status.
 template <typename Number>
-void parse(const std::string& text, int base, Number& out) {
+void take_field(const std::string& path, const std::string& name, int base,
+                Number& out) {
+  const auto text = field_of(path, name);
   std::from_chars(text.data(), text.data() + text.size(), out, base);
 }
 
@@ -65,12 +56,12 @@ SamplingRights sampling_rights(const std::string& root, int pid) {
   std::ifstream setting(root + "/proc/sys/kernel/perf_event_paranoid");
   rights.known = static_cast<bool>(setting >> rights.paranoid);
   const auto self = root + "/proc/self/status";
-  parse(status_field(self, "CapEff:"), 16, rights.capabilities);
-  parse(status_field(self, "Uid:"), 10, rights.uid);
+  take_field(self, "CapEff", 16, rights.capabilities);
+  take_field(self, "Uid", 10, rights.uid);
   rights.target_uid = rights.uid;
   if (pid > 0) {
     const auto other = root + "/proc/" + std::to_string(pid) + "/status";
-    parse(status_field(other, "Uid:"), 10, rights.target_uid);
+    take_field(other, "Uid", 10, rights.target_uid);
   }
   return rights;
 }
