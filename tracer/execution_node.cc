@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tracer/import_json.h"
+
 namespace thermocline {
 namespace {
 
@@ -18,22 +20,16 @@ bool number(const json& from, std::uint64_t& value) {
   return true;
 }
 
-const json* member(const json& object, const char* name) {
-  const auto at = object.find(name);
-  return at == object.end() ? nullptr : &*at;
-}
-
 // A field of either form: a member, or an entry of "attrs".
-const json* field(const json& node, const char* name) {
-  if (const auto* found = member(node, name)) return found;
-  const auto* attributes = member(node, "attrs");
-  if (attributes == nullptr || !attributes->is_array()) return nullptr;
-  for (const auto& attribute : *attributes) {
-    if (!attribute.is_object()) continue;
-    const auto* called = member(attribute, "name");
-    if (called != nullptr && *called == name) return member(attribute, "value");
+const json& field(const json& node, const char* name) {
+  const auto& found = member_of(node, name);
+  if (!found.is_null()) return found;
+  for (const auto& attribute : member_of(node, "attrs")) {
+    if (member_of(attribute, "name") == name) {
+      return member_of(attribute, "value");
+    }
   }
-  return nullptr;
+  return found;
 }
 
 bool is_tensor(const json& value) {
@@ -83,22 +79,20 @@ Status add_tensors(const json& value, std::string_view type, bool written,
 Status read_side(const json& node, const std::string& side,
                  const std::vector<bool>& written,
                  std::vector<TensorUse>& out) {
-  const auto* values = member(node, (side + "s").c_str());
-  const auto* types = member(node, (side + "_types").c_str());
-  if (values != nullptr && values->is_object()) {
-    types = member(*values, "types");
-    values = member(*values, "values");
-  }
-  if (values == nullptr || types == nullptr || !values->is_array() ||
-      !types->is_array()) {
+  const auto& given = member_of(node, (side + "s").c_str());
+  const bool nested = given.is_object();
+  const auto& values = nested ? member_of(given, "values") : given;
+  const auto& types = nested ? member_of(given, "types")
+                             : member_of(node, (side + "_types").c_str());
+  if (!values.is_array() || !types.is_array()) {
     return corrupt("its " + side + "s or their types are missing");
   }
-  const auto count = std::min(values->size(), types->size());
+  const auto count = std::min(values.size(), types.size());
   for (std::size_t i = 0; i < count; ++i) {
-    const auto& type = (*types)[i];
+    const auto& type = types[i];
     if (!type.is_string()) return corrupt("a type is no text");
     const bool writes = i < written.size() && written[i];
-    auto added = add_tensors((*values)[i], type.get_ref<const std::string&>(),
+    auto added = add_tensors(values[i], type.get_ref<const std::string&>(),
                              writes, 0, out);
     if (!added) return added;
   }
@@ -131,28 +125,26 @@ std::vector<bool> written_arguments(std::string_view schema) {
 Result<ExecutionNode> read_execution_node(const json& from) {
   ExecutionNode node;
   if (!from.is_object()) return corrupt("a node is no object");
-  const auto* id = member(from, "id");
-  if (id == nullptr || !number(*id, node.id)) {
+  if (!number(member_of(from, "id"), node.id)) {
     return corrupt("a node has no id");
   }
   const auto here = "node " + std::to_string(node.id);
-  const auto* name = member(from, "name");
-  const auto* parent = member(from, "parent");
-  if (parent == nullptr) parent = member(from, "ctrl_deps");
-  if (name == nullptr || !name->is_string() || parent == nullptr ||
-      !number(*parent, node.parent)) {
+  const auto& name = member_of(from, "name");
+  const auto& parent = member_of(from, "parent");
+  if (!name.is_string() ||
+      !number(parent.is_null() ? member_of(from, "ctrl_deps") : parent,
+              node.parent)) {
     return corrupt(here + " has no name or no parent");
   }
-  node.name = name->get<std::string>();
+  node.name = name.get<std::string>();
   std::string schema;
-  if (const auto* text = field(from, "op_schema");
-      text != nullptr && text->is_string()) {
-    schema = text->get<std::string>();
+  if (const auto& text = field(from, "op_schema"); text.is_string()) {
+    schema = text.get<std::string>();
   }
   node.has_schema = !schema.empty();
-  if (const auto* scope = field(from, "scope")) number(*scope, node.scope);
+  number(field(from, "scope"), node.scope);
   std::uint64_t thread = 0;
-  if (const auto* tid = field(from, "tid")) number(*tid, thread);
+  number(field(from, "tid"), thread);
   node.thread = static_cast<std::uint32_t>(thread);
   const auto written = written_arguments(schema);
   if (auto read = read_side(from, "input", written, node.inputs); !read) {

@@ -78,13 +78,6 @@ bool read_time(const json& from, Nanos& value) {
   return true;
 }
 
-const json& at(const json& object, const char* name) {
-  static const json kNone;
-  if (!object.is_object()) return kNone;
-  const auto found = object.find(name);
-  return found == object.end() ? kNone : *found;
-}
-
 class Damon final : public Importer {
  public:
   struct Options {
@@ -141,19 +134,19 @@ class Damon final : public Importer {
     use.element = [&](json& snapshot) -> Status {
       DamonRegion region;
       region.target = target;
-      if (!read_time(at(snapshot, "end_time"), region.time)) {
+      if (!read_time(member_of(snapshot, "end_time"), region.time)) {
         return corrupt("a snapshot has no end_time");
       }
-      const auto& all = at(snapshot, "regions");
+      const auto& all = member_of(snapshot, "regions");
       if (!all.is_array()) return corrupt("a snapshot has no regions");
       for (const auto& one : all) {
-        const auto& accesses = at(one, "nr_accesses");
+        const auto& accesses = member_of(one, "nr_accesses");
         const auto& count =
-            accesses.is_object() ? at(accesses, "samples") : accesses;
+            accesses.is_object() ? member_of(accesses, "samples") : accesses;
         // damo marks a made-up last snapshot with -1.
         if (count.is_number() && count.get<double>() < 0) continue;
-        if (!read_count(at(one, "start"), region.start) ||
-            !read_count(at(one, "end"), region.end) ||
+        if (!read_count(member_of(one, "start"), region.start) ||
+            !read_count(member_of(one, "end"), region.end) ||
             !read_count(count, region.accesses)) {
           return corrupt("a region lacks start, end or nr_accesses in samples");
         }

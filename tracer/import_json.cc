@@ -211,4 +211,10 @@ Status read_json_list(ImportInput& in, const JsonUse& use) {
   return {};
 }
 
+const json& member_of(const json& object, const char* name) {
+  static const json kNone;
+  const auto found = object.find(name);
+  return found == object.end() ? kNone : *found;
+}
+
 }  // namespace thermocline

@@ -37,4 +37,7 @@ struct JsonUse {
 /// what is no JSON, is cut, or passes the limits.
 Status read_json_list(ImportInput& in, const JsonUse& use);
 
+/// The member of that name; null where there is none, or in what is no object.
+const nlohmann::json& member_of(const nlohmann::json& object, const char* name);
+
 }  // namespace thermocline
