@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api_operations.h"
-#include "tracer/read_number.h"
+#include "tracer/words.h"
 #include "traces/fields.h"
 
 namespace thermocline {

@@ -1,8 +1,9 @@
 #include "daemon/zone_info.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
+
+#include "tracer/words.h"
 
 namespace thermocline {
 namespace {
@@ -10,20 +11,12 @@ namespace {
 constexpr Bytes kPage = 4096;
 
 std::string_view word_of(std::string_view& line) {
-  const auto begin = line.find_first_not_of(" ,()");
-  if (begin == line.npos) return line = {};
-  const auto end = std::min(line.find_first_of(" ,()", begin), line.size());
-  const auto word = line.substr(begin, end - begin);
-  line.remove_prefix(end);
-  return word;
+  return take_word(line, " ,()");
 }
 
 std::optional<std::uint64_t> number_of(std::string_view& line) {
-  const auto word = word_of(line);
   std::uint64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || word.empty()) return std::nullopt;
+  if (!read_number(word_of(line), 10, value)) return std::nullopt;
   return value;
 }
 

@@ -12,7 +12,7 @@
 #include "tracer/damon_regions.h"
 #include "tracer/import_json.h"
 #include "tracer/import_lines.h"
-#include "tracer/read_number.h"
+#include "tracer/words.h"
 #include "traces/fields.h"
 
 namespace thermocline {

@@ -9,6 +9,7 @@
 
 #include "tracer/import_lines.h"
 #include "tracer/importer.h"
+#include "tracer/words.h"
 #include "traces/fields.h"
 
 namespace thermocline {

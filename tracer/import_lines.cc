@@ -2,12 +2,11 @@
 
 #include <limits>
 
-#include "tracer/read_number.h"
+#include "tracer/words.h"
 
 namespace thermocline {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
 constexpr std::int64_t kBillion = 1'000'000'000;
 
 }  // namespace
@@ -53,18 +52,6 @@ bool ImportLines::next(std::string_view& line) {
 Error ImportLines::wrong(const std::string& why) const {
   return corrupt("offset " + std::to_string(began_) + " (line " +
                  std::to_string(number_) + "): " + why);
-}
-
-std::string_view take_word(std::string_view& line) {
-  const auto begin = line.find_first_not_of(kBlanks);
-  if (begin == line.npos) {
-    line = {};
-    return {};
-  }
-  line.remove_prefix(begin);
-  const auto word = line.substr(0, line.find_first_of(kBlanks));
-  line.remove_prefix(word.size());
-  return word;
 }
 
 bool read_seconds(std::string_view text, Nanos& value) {

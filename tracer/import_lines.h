@@ -39,10 +39,6 @@ class ImportLines {
   Status status_;
 };
 
-/// The next word of `line` between blanks, which is taken off it; empty at the
-/// end.
-std::string_view take_word(std::string_view& line);
-
 /// Seconds with at most nine decimals ("13166.196585") as nanoseconds.
 bool read_seconds(std::string_view text, Nanos& value);
 

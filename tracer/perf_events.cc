@@ -7,7 +7,7 @@
 
 #include "tracer/kernel_text.h"
 #include "tracer/perf_events_special.h"
-#include "tracer/read_number.h"
+#include "tracer/words.h"
 
 namespace thermocline {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "tracer/kernel_text.h"
-#include "tracer/read_number.h"
+#include "tracer/words.h"
 
 namespace thermocline {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tracer/import_lines.h"
-#include "tracer/read_number.h"
+#include "tracer/words.h"
 
 namespace thermocline {
 namespace {

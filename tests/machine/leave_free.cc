@@ -21,7 +21,7 @@
 
 #include "daemon/node_mask.h"
 #include "daemon/zone_info.h"
-#include "tracer/read_number.h"
+#include "tracer/words.h"
 
 namespace {
 
