@@ -5,6 +5,27 @@
 #include "daemon/zone_info.h"
 
 namespace thermocline {
+namespace {
+
+Result<NodeMemory> sum_over_nodes(Kernel& kernel, const Tier& tier,
+                                  const Result<std::string>& zones) {
+  NodeMemory sum;
+  for (const int node : tier.nodes) {
+    const std::string path =
+        "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
+    const auto text = kernel.read_file(path);
+    if (!text) return text.error();
+    const auto memory = parse_node_memory(*text);
+    if (!memory) return memory.error().within(path);
+    sum.total += memory->total;
+    const auto usable = zones ? usable_free_bytes(*zones, node) : std::nullopt;
+    sum.free += usable.value_or(memory->free);
+    sum.inactive_file += memory->inactive_file;
+  }
+  return sum;
+}
+
+}  // namespace
 
 Result<NodeMemory> parse_node_memory(const std::string& text) {
   // "Node 0 MemTotal:       16303428 kB"
@@ -32,22 +53,14 @@ Result<NodeMemory> parse_node_memory(const std::string& text) {
   return out;
 }
 
-Result<NodeMemory> tier_memory(Kernel& kernel, const Tier& tier) {
-  NodeMemory sum;
+std::vector<Result<NodeMemory>> tier_memory(Kernel& kernel,
+                                            const Machine& machine) {
   const auto zones = kernel.read_file("proc/zoneinfo");
-  for (const int node : tier.nodes) {
-    const std::string path =
-        "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
-    const auto text = kernel.read_file(path);
-    if (!text) return text.error();
-    const auto memory = parse_node_memory(*text);
-    if (!memory) return memory.error().within(path);
-    sum.total += memory->total;
-    const auto usable = zones ? usable_free_bytes(*zones, node) : std::nullopt;
-    sum.free += usable.value_or(memory->free);
-    sum.inactive_file += memory->inactive_file;
+  std::vector<Result<NodeMemory>> out;
+  for (const auto& tier : machine.tiers) {
+    out.push_back(sum_over_nodes(kernel, tier, zones));
   }
-  return sum;
+  return out;
 }
 
 }  // namespace thermocline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "daemon/syscalls.h"
 #include "estimator/machine.h"
@@ -17,7 +18,8 @@ struct NodeMemory {
 /// From the text of sys/devices/system/node/nodeN/meminfo. Errors: kCorrupt.
 Result<NodeMemory> parse_node_memory(const std::string& text);
 
-/// Sum over the nodes of a tier. Errors: those of reading the files.
-Result<NodeMemory> tier_memory(Kernel& kernel, const Tier& tier);
+/// Of each tier the sum over its nodes. Errors: those of reading the files.
+std::vector<Result<NodeMemory>> tier_memory(Kernel& kernel,
+                                            const Machine& machine);
 
 }  // namespace thermocline

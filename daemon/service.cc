@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/node_memory.h"
-
 namespace thermocline {
 namespace {
 
@@ -43,9 +41,10 @@ Status Service::choose_mover() {
       Registry<Mover>::make("mover", options_.mover, nlohmann::json::object());
   if (!wanted) return wanted.error();
   mover_ = *std::move(wanted);
-  for (const auto& tier : machine_.tiers) {
-    const auto memory = tier_memory(kernel_, tier);
-    if (memory) continue;
+  const auto known = memory();
+  for (TierId t = 0; t < known.size(); ++t) {
+    if (known[t]) continue;
+    const auto& tier = machine_.tiers[t];
     std::string what = "tier " + tier.name + " is on node";
     for (const int node : tier.nodes) what += " " + std::to_string(node);
     what += ", which this host lacks";
@@ -179,33 +178,26 @@ void Service::glance() {
   for (const auto& one : managed_) one->glance();
 }
 
-Result<Bytes> Service::capacity(const Managed& managed, TierId tier) const {
-  const auto memory = tier_memory(kernel_, machine_.tiers[tier]);
-  if (!memory) return memory.error();
+Managed::Capacities Service::capacities(const Managed& managed) const {
   const auto share = [](Bytes bytes, double part) {
     return static_cast<Bytes>(static_cast<double>(bytes) * part);
   };
-  const Bytes have = managed.target().footprint(tier) + memory->free +
-                     share(memory->inactive_file, options_.reclaim);
-  const Bytes left = share(memory->total, options_.headroom);
-  const Bytes room = have > left ? have - left : 0;
-  if (tier != 0) return room;
-  return room -
-         std::min(managed.target().newborn(), share(room, options_.newborn));
-}
-
-Result<Bytes> Service::free_bytes(const Tier& tier) const {
-  const auto memory = tier_memory(kernel_, tier);
-  if (!memory) return memory.error();
-  return memory->free;
-}
-
-Managed::Capacities Service::capacities(const Managed& managed) {
   Managed::Capacities out;
-  for (TierId t = 0; t < machine_.tiers.size(); ++t) {
-    const auto now = capacity(managed, t);
+  const auto tiers = memory();
+  for (TierId t = 0; t < tiers.size(); ++t) {
+    const auto& tier = tiers[t];
     // Unknown: what the target has there is all that it may have.
-    out.push_back(now ? *now : managed.target().footprint(t));
+    out.push_back(managed.target().footprint(t));
+    if (!tier) continue;
+    const Bytes have =
+        out[t] + tier->free + share(tier->inactive_file, options_.reclaim);
+    const Bytes left = share(tier->total, options_.headroom);
+    out[t] = have > left ? have - left : 0;
+  }
+  // The first tier is where what the target asks for anew is born.
+  if (tiers[0]) {
+    out[0] -=
+        std::min(managed.target().newborn(), share(out[0], options_.newborn));
   }
   return out;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/managed.h"
+#include "daemon/node_memory.h"
 #include "daemon/policy_maker.h"
 #include "daemon/tensors.h"
 #include "daemon/totals.h"
@@ -92,10 +93,10 @@ class Service {
   const MoveTotals& moves() const { return moves_; }
   /// Every target so far, those that ended included.
   std::vector<TargetReport> targets() const;
-  /// Bytes of a tier that a target may have now. Errors: /sys unreadable.
-  Result<Bytes> capacity(const Managed& managed, TierId tier) const;
-  /// Free bytes of a tier as the kernel says.
-  Result<Bytes> free_bytes(const Tier& tier) const;
+  /// Of each tier, as the kernel says.
+  std::vector<Result<NodeMemory>> memory() const {
+    return tier_memory(kernel_, machine_);
+  }
 
  private:
   Service(Kernel& kernel, Machine machine, Options options,
@@ -104,7 +105,8 @@ class Service {
   bool attribute(const Sample& sample, int pid);
   void retry_unknown();
   void let_go(std::size_t index, WindowReport& report);
-  Managed::Capacities capacities(const Managed& managed);
+  // Bytes of each tier that a target may have now.
+  Managed::Capacities capacities(const Managed& managed) const;
 
   Kernel& kernel_;
   Machine machine_;
