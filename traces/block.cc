@@ -86,24 +86,20 @@ std::optional<BlockHeader> read_block_header(ByteSpan bytes) {
   return header;
 }
 
-struct Packer::Context {
-  ZSTD_CCtx* zstd = ZSTD_createCCtx();
-  Context() { CHECK(zstd != nullptr); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-  ~Context() { ZSTD_freeCCtx(zstd); }
-};
+void FreeContext::operator()(ZSTD_CCtx* context) const {
+  ZSTD_freeCCtx(context);
+}
+void FreeContext::operator()(ZSTD_DCtx* context) const {
+  ZSTD_freeDCtx(context);
+}
 
-Packer::Packer() : context_(std::make_unique<Context>()) {}
-Packer::Packer(Packer&&) noexcept = default;
-Packer& Packer::operator=(Packer&&) noexcept = default;
-Packer::~Packer() = default;
+Packer::Packer() : context_(ZSTD_createCCtx()) { CHECK(context_ != nullptr); }
 
 ByteSpan Packer::pack(std::uint8_t kind, ByteSpan payload) {
   CHECK(payload.size() <= kMaxBlockBytes);
   out_.resize(kBlockHeaderBytes + ZSTD_compressBound(payload.size()));
   std::size_t stored = ZSTD_compressCCtx(
-      context_->zstd, &out_[kBlockHeaderBytes], out_.size() - kBlockHeaderBytes,
+      context_.get(), &out_[kBlockHeaderBytes], out_.size() - kBlockHeaderBytes,
       payload.data(), payload.size(), kLevel);
   auto codec = Codec::kZstd;
   if (ZSTD_isError(stored) != 0 || stored >= payload.size()) {
@@ -122,18 +118,9 @@ ByteSpan Packer::pack(std::uint8_t kind, ByteSpan payload) {
   return ByteSpan(out_).first(kBlockHeaderBytes + stored);
 }
 
-struct Unpacker::Context {
-  ZSTD_DCtx* zstd = ZSTD_createDCtx();
-  Context() { CHECK(zstd != nullptr); }
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-  ~Context() { ZSTD_freeDCtx(zstd); }
-};
-
-Unpacker::Unpacker() : context_(std::make_unique<Context>()) {}
-Unpacker::Unpacker(Unpacker&&) noexcept = default;
-Unpacker& Unpacker::operator=(Unpacker&&) noexcept = default;
-Unpacker::~Unpacker() = default;
+Unpacker::Unpacker() : context_(ZSTD_createDCtx()) {
+  CHECK(context_ != nullptr);
+}
 
 std::optional<ByteSpan> Unpacker::unpack(const BlockHeader& header,
                                          ByteSpan stored) {
@@ -144,7 +131,7 @@ std::optional<ByteSpan> Unpacker::unpack(const BlockHeader& header,
   }
   if (out_.size() < header.raw_bytes) out_.resize(header.raw_bytes);
   const std::size_t raw =
-      ZSTD_decompressDCtx(context_->zstd, out_.data(), header.raw_bytes,
+      ZSTD_decompressDCtx(context_.get(), out_.data(), header.raw_bytes,
                           stored.data(), stored.size());
   if (ZSTD_isError(raw) != 0 || raw != header.raw_bytes) return {};
   return ByteSpan(out_).first(raw);

@@ -14,6 +14,9 @@
 #include "traces/types.h"
 #include "traces/varint.h"
 
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
 namespace thermocline {
 
 // Kinds are never renumbered or reused; a reader skips those it does not know.
@@ -63,20 +66,22 @@ struct BlockHeader {
 /// Requires: kBlockHeaderBytes bytes.
 std::optional<BlockHeader> read_block_header(ByteSpan bytes);
 
+// Lets go of Zstandard's contexts.
+struct FreeContext {
+  void operator()(ZSTD_CCtx_s* context) const;
+  void operator()(ZSTD_DCtx_s* context) const;
+};
+
 // Makes blocks out of payloads. Holds the compressor's working memory.
 class Packer {
  public:
   Packer();
-  Packer(Packer&&) noexcept;
-  Packer& operator=(Packer&&) noexcept;
-  ~Packer();
   /// Header and payload, compressed where that helps; valid until the next
   /// call. Requires: at most kMaxBlockBytes.
   ByteSpan pack(std::uint8_t kind, ByteSpan payload);
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
   ByteVector out_;
 };
 
@@ -84,17 +89,13 @@ class Packer {
 class Unpacker {
  public:
   Unpacker();
-  Unpacker(Unpacker&&) noexcept;
-  Unpacker& operator=(Unpacker&&) noexcept;
-  ~Unpacker();
   /// The payload, valid until the next call or as long as `stored`; nothing
   /// when it does not unpack to exactly the promised length.
   /// Requires: header.raw_bytes at most kMaxBlockBytes.
   std::optional<ByteSpan> unpack(const BlockHeader& header, ByteSpan stored);
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<ZSTD_DCtx_s, FreeContext> context_;
   ByteVector out_;
 };
 
