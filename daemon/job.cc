@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -197,6 +198,13 @@ Status Job::release() {
 
 void Job::signal(int number) {
   if (pid_ > 0) kill(pid_, number);
+}
+
+void Job::pass_on(int signals) {
+  signalfd_siginfo what{};
+  if (read(signals, &what, sizeof what) == sizeof what) {
+    signal(static_cast<int>(what.ssi_signo));
+  }
 }
 
 int Job::wait() {

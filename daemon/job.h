@@ -39,6 +39,8 @@ class Job {
   Status release();
   /// Sends a signal, if the process still runs.
   void signal(int number);
+  /// Sends it the signal that stop_signals() has taken, if there is one.
+  void pass_on(int signals);
   /// Waits for the end. Returns: exit status as a shell reports it.
   int wait();
   /// CPU time that the ended job and its children used, user and system.

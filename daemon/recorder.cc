@@ -1,8 +1,6 @@
 #include "daemon/recorder.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include "daemon/paths.h"
 #include "daemon/placement.h"
 #include "daemon/scratch.h"
+#include "daemon/stop_signals.h"
 #include "daemon/syscalls.h"
 #include "tracer/maps.h"
 #include "tracer/observer_server.h"
@@ -295,12 +294,7 @@ Result<int> watch(Recording& recording, Job& job, int signals,
                                  {sources[0], POLLIN, 0},
                                  {sources[1], POLLIN, 0}}};
     poll(waits.data(), waits.size(), 20);
-    if ((waits[1].revents & POLLIN) != 0) {
-      signalfd_siginfo what{};
-      if (read(signals, &what, sizeof what) == sizeof what) {
-        job.signal(static_cast<int>(what.ssi_signo));
-      }
-    }
+    if ((waits[1].revents & POLLIN) != 0) job.pass_on(signals);
     if (auto status = recording.take(); !status) return status.error();
     const auto now = Clock::now();
     if (now >= next_maps) {
@@ -324,12 +318,7 @@ Result<RecordReport> record(
   auto bind = birth_nodes(options.placement, options.machine);
   if (!bind) return bind.error();
 
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGINT);
-  sigaddset(&stop, SIGTERM);
-  sigprocmask(SIG_BLOCK, &stop, nullptr);
-  const int signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+  const int signals = stop_signals();
 
   ScratchDirectory scratch;
   Job::Options start;

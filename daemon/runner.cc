@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +17,7 @@
 #include "daemon/paths.h"
 #include "daemon/placement.h"
 #include "daemon/scratch.h"
+#include "daemon/stop_signals.h"
 
 namespace thermocline {
 namespace {
@@ -98,12 +98,7 @@ int wait_for(Job& job, int signals) {
     std::array<pollfd, 2> waits{
         {{job.descriptor(), POLLIN, 0}, {signals, POLLIN, 0}}};
     poll(waits.data(), waits.size(), -1);
-    if ((waits[1].revents & POLLIN) != 0) {
-      signalfd_siginfo what{};
-      if (read(signals, &what, sizeof what) == sizeof what) {
-        job.signal(static_cast<int>(what.ssi_signo));
-      }
-    }
+    if ((waits[1].revents & POLLIN) != 0) job.pass_on(signals);
     if ((waits[0].revents & POLLIN) != 0) return job.wait();
   }
 }
@@ -140,12 +135,7 @@ Result<RunReport> run_job(const RunOptions& options) {
     if (!nodes) return nodes.error();
     start.bind_nodes = *nodes;
   }
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGINT);
-  sigaddset(&stop, SIGTERM);
-  sigprocmask(SIG_BLOCK, &stop, nullptr);
-  const int signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+  const int signals = stop_signals();
 
   const ScratchDirectory scratch;
   std::string observer;

@@ -1,7 +1,6 @@
 // thermoclined: manages the memory of processes until told to stop.
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <bit>
@@ -15,20 +14,10 @@
 #include "daemon/own_memory.h"
 #include "daemon/report.h"
 #include "daemon/settings.h"
+#include "daemon/stop_signals.h"
 
 namespace thermocline {
 namespace {
-
-// Before any thread starts: all of them then leave the signals to us.
-int block_signals() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGINT);
-  sigprocmask(SIG_BLOCK, &stop, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return ::signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
-}
 
 Status check_files(const Settings& settings) {
   if (!settings.agent.empty() && ::access(settings.agent.c_str(), R_OK) != 0) {
@@ -144,7 +133,9 @@ int main(int argc, char** argv) {
   const auto parsed = parse_settings(argc, argv);
   if (parsed.leave) return *parsed.leave;
   spdlog::set_default_logger(spdlog::stderr_color_mt("thermoclined"));
-  const int signals = block_signals();
+  std::signal(SIGPIPE, SIG_IGN);
+  // Before any thread starts: all of them then leave the signals to us.
+  const int signals = stop_signals();
   try {
     const auto status = run(parsed.settings, signals);
     if (status) return 0;
