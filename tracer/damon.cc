@@ -41,14 +41,17 @@ std::uint64_t number_in(const std::string& path) {
   return value;
 }
 
-// What a DAMON can watch, a word a line; before Linux 5.19 it did not say.
-bool watches_processes(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return true;
+// Whether it can watch processes, as far as it says: it does where there is a
+// context, since Linux 5.19. Errors: kNotFound.
+Status watches_processes(const std::string& all) {
+  std::ifstream in(all + "/0/contexts/0/avail_operations");
+  if (!in) return {};
   for (std::string word; in >> word;) {
-    if (word == "vaddr") return true;
+    if (word == "vaddr") return {};
   }
-  return false;
+  return not_found(
+      "this kernel's DAMON cannot watch processes; it needs "
+      "CONFIG_DAMON_VADDR");
 }
 
 class Damon final : public PageTracker {
@@ -67,12 +70,7 @@ class Damon final : public PageTracker {
     if (auto status = put(all_, "0/contexts/nr_contexts", "1"); !status) {
       return status;
     }
-    if (!watches_processes(all_ + "/0/contexts/0/avail_operations")) {
-      return not_found(
-          "this kernel's DAMON cannot watch processes; it needs "
-          "CONFIG_DAMON_VADDR");
-    }
-    return {};
+    return watches_processes(all_);
   }
 
   Status start(int pid) {
@@ -139,6 +137,7 @@ Result<std::unique_ptr<Damon>> make_damon(const KernelFiles& files) {
                      "; it needs CONFIG_DAMON_SYSFS and CONFIG_DAMON_VADDR");
   }
   if (number_in(all + "/nr_kdamonds") != 0) {
+    if (auto status = watches_processes(all); !status) return status.error();
     return unsupported(
         "DAMON is in use by another program; stop that, or use "
         "pages:soft-dirty");

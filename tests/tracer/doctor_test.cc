@@ -210,6 +210,10 @@ TEST_F(Doctor, Trackers) {
   expect("DAMON", State::kGood, "kdamonds");
   file(damon + "0/contexts/0/avail_operations", "paddr\n");
   expect("DAMON", State::kPart, "there", "CONFIG_DAMON_VADDR");
+  file(damon + "nr_kdamonds", "1\n");  // another's
+  expect("DAMON", State::kPart, "there", "CONFIG_DAMON_VADDR");
+  file(damon + "0/contexts/0/avail_operations", "vaddr\npaddr\n");
+  expect("DAMON", State::kPart, "there", "in use by another program");
   file("/proc/self/status", "Uid:\t1000\t1000\nCapEff:\t0\n");
   expect("idle page bitmap", State::kPart, "root only", "run as root");
   expect("DAMON", State::kPart, "root only", "run as root");
