@@ -1,77 +1,28 @@
-// The real pair of LULESH runs on a Xeon Phi 7250 (all in DDR4, all in
-// MCDRAM) by the authors of the differential estimate. The data state no
-// licence and are therefore not part of this tree: they are looked for in
-// $THERMOCLINE_SHARED_DATA, else in ../shared/data beside the source tree.
-#include <gtest/gtest.h>
+// The differential estimate on the runs that it was published with.
+#include "tests/estimator/knl.h"
 
-#include <array>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
-#include <map>
-#include <memory>
 
 #include "estimator/differential.h"
-#include "tests/estimator/synthetic.h"
+#include "traces/trace_file.h"
 
 namespace thermocline {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path data() {
-  const char* given = std::getenv("THERMOCLINE_SHARED_DATA");
-  return given != nullptr ? fs::path(given)
-                          : fs::path(source_dir()) / "../shared/data";
-}
-
-struct Close {
-  void operator()(std::FILE* file) const { pclose(file); }
-};
-
-// Columns tsc_cycles (1.4 GHz) and vaddr.
-Trace read_csv(const fs::path& path, const std::string& placement) {
-  Trace trace;
-  trace.info.command = {"lulesh2.0"};
-  trace.info.placement = placement;
-  trace.info.machine = two_tiers().to_json();
-  const std::string command = "gzip -dc '" + path.string() + "'";
-  std::unique_ptr<std::FILE, Close> pipe(popen(command.c_str(), "r"));
-  std::array<char, 256> line{};
-  std::map<Address, bool> pages;
-  while (std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {
-    unsigned long long cycles = 0;
-    unsigned long long address = 0;
-    if (std::sscanf(line.data(), "%llu,%llx", &cycles, &address) != 2) {
-      continue;  // the heading
-    }
-    if (address >= Address{1} << 47) continue;  // garbage, as the notes say
-    Sample sample;
-    sample.time = std::llround(static_cast<double>(cycles) / 1.4);
-    sample.address = address;
-    sample.period = 32;
-    trace.samples.push_back(sample);
-    pages[address >> 12] = true;
-  }
-  for (const auto& [page, unused] : pages) {
-    trace.mappings.push_back({0, page << 12, (page + 1) << 12, "rw-p", ""});
-  }
-  trace.marks.push_back({0, "start"});
-  if (!trace.samples.empty()) {
-    trace.end = {true, 0, trace.samples.back().time};
-  }
-  trace.sort();
-  return trace;
-}
-
 TEST(Knl, LuleshEndpointsAreExactAndHalvesLieBetween) {
-  const fs::path slow_path = data() / "knl_lulesh_ddr.csv.gz";
-  const fs::path fast_path = data() / "knl_lulesh_mcdram.csv.gz";
+  const fs::path slow_path = knl_lulesh("ddr");
+  const fs::path fast_path = knl_lulesh("mcdram");
   if (!fs::exists(slow_path) || !fs::exists(fast_path)) {
     GTEST_SKIP() << slow_path << " is not there; set THERMOCLINE_SHARED_DATA";
   }
-  const Trace slow = read_csv(slow_path, "all_slow");
-  const Trace fast = read_csv(fast_path, "all_fast");
+  const Trace slow = read_knl(slow_path, "all_slow");
+  const Trace fast = read_knl(fast_path, "all_fast");
   ASSERT_GT(slow.samples.size(), 350'000u);
   ASSERT_GT(fast.samples.size(), 300'000u);
   for (const std::int64_t windows : {1, 100, 480, 2000}) {
@@ -95,6 +46,25 @@ TEST(Knl, LuleshEndpointsAreExactAndHalvesLieBetween) {
     RecordProperty("half_ms_" + std::to_string(windows),
                    std::to_string(both->total_ns(half) / 1e6));
   }
+}
+
+TEST(Knl, LuleshTakesAtMostEightBytesASampleOnDisk) {
+  const fs::path from = knl_lulesh("ddr");
+  if (!fs::exists(from)) {
+    GTEST_SKIP() << from << " is not there; set THERMOCLINE_SHARED_DATA";
+  }
+  const auto samples = read_knl(from, "all_slow").samples;
+  const auto to = fs::temp_directory_path() /
+                  ("knl_test." + std::to_string(getpid()) + ".trace");
+  auto writer = TraceWriter::create(to, {}, true);
+  ASSERT_TRUE(writer) << writer.error().message;
+  for (const auto& sample : samples) writer->add(sample);
+  EXPECT_TRUE(writer->finish({true, 0, 1}));
+  const auto read = read_trace(to);
+  fs::remove(to);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->trace.samples, samples);
+  EXPECT_LE(read->file_bytes, 8 * samples.size());
 }
 
 }  // namespace
