@@ -114,10 +114,11 @@ void add_export(CLI::App& root, Outcome& outcome) {
   auto* csv = command->add_flag("--csv", given->csv, "as CSV");
   json->excludes(csv);
   command
-      ->add_option("--what", given->list,
-                   "the list to write: samples, tensors, operators, mappings, "
-                   "marks, counters, losses, tensor_accesses (samples by the "
-                   "tensor that lived there then)")
+      ->add_option(
+          "--what", given->list,
+          "the list to write: samples, tensors, operators, mappings, "
+          "marks, counters, losses, periods, tensor_accesses (samples by "
+          "the tensor that lived there then)")
       ->check(CLI::IsMember(export_lists()));
   command->add_option("-o,--output", given->output,
                       "file to write; default: standard output");

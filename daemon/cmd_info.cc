@@ -64,6 +64,19 @@ std::size_t sharing_tensors(const TensorAccesses& accesses) {
       [](const TensorAccess& one) { return one.neighbours > 0; }));
 }
 
+nlohmann::ordered_json periods_json(const Trace& trace) {
+  auto events = nlohmann::ordered_json::array();
+  for (const auto& one : period_ranges(trace)) {
+    events.push_back({{"event", one.event},
+                      {"first", one.first},
+                      {"last", one.last},
+                      {"shortest", one.shortest},
+                      {"longest", one.longest},
+                      {"changes", one.changes}});
+  }
+  return events;
+}
+
 nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
   const Trace& trace = read.trace;
   const Summary summary = summarise(trace);
@@ -93,6 +106,7 @@ nlohmann::ordered_json as_json(const std::string& file, const ReadTrace& read) {
           {"stores", summary.stores},
           {"lost_samples", summary.lost},
           {"losses", losses_by_source(trace)},
+          {"periods", periods_json(trace)},
           {"footprint_bytes", summary.footprint},
           {"private_bytes", trace.end.private_bytes},
           {"tensors", trace.tensors.size()},
@@ -136,6 +150,20 @@ std::string losses_line(const Trace& trace) {
   return text.empty() ? "nothing known" : text;
 }
 
+// "page-faults 1 to 211 (3 changes)"
+std::string periods_line(const Trace& trace) {
+  std::string text;
+  for (const auto& one : period_ranges(trace)) {
+    text += (text.empty() ? "" : ", ") + one.event + " " +
+            std::to_string(one.shortest);
+    if (one.changes == 0) continue;
+    text += " to " + std::to_string(one.longest) + " (" +
+            std::to_string(one.changes) +
+            (one.changes == 1 ? " change)" : " changes)");
+  }
+  return text;
+}
+
 void print_text(const std::string& file, const ReadTrace& read) {
   const Trace& trace = read.trace;
   const Summary summary = summarise(trace);
@@ -156,6 +184,7 @@ void print_text(const std::string& file, const ReadTrace& read) {
            " stores, on pages of " + bytes(summary.footprint) +
            (trace.info.source.empty() ? "" : "; source " + trace.info.source));
   line("lost", losses_line(trace));
+  if (!trace.periods.empty()) line("periods", periods_line(trace));
   if (trace.end.private_bytes > 0) {
     line("memory", bytes(trace.end.private_bytes) +
                        " of its own at the peak, sampled or not");

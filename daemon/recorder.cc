@@ -146,6 +146,7 @@ class Recording {
         clock_.add(kernel_->now(), newest_);
       }
       note_losses(*batch);
+      for (const auto& change : batch->periods) writer_.add(change);
       report.foreign += batch->foreign;
       if (batch->samples.empty() && batch->counters.empty()) return {};
       if (!keep) continue;

@@ -26,13 +26,6 @@ struct Shortfall {
   std::uint64_t throttled = 0;  // times the kernel paused it
 };
 
-// From `time` on, one sample stands for `period` events.
-struct PeriodChange {
-  Nanos time = 0;
-  std::string event;
-  std::uint64_t period = 1;
-};
-
 // What came since the last read.
 struct SampleBatch {
   std::vector<Sample> samples;

@@ -47,6 +47,7 @@ std::string block_kind_name(std::uint8_t kind) {
     case BlockKind::kSamples: return "samples";
     case BlockKind::kLosses: return "losses";
     case BlockKind::kEnd: return "end";
+    case BlockKind::kPeriods: return "periods";
   }
   return "unknown kind " + std::to_string(kind);
 }

@@ -75,6 +75,12 @@ void event_fields(auto& coder, MaybeConst<Loss> auto& loss) {
   coder.number(loss.count);
 }
 
+void event_fields(auto& coder, MaybeConst<PeriodChange> auto& change) {
+  coder.time(change.time);
+  coder.text(change.event);
+  coder.number(change.period);
+}
+
 // End::known is not a field: the block itself says so.
 void event_fields(auto& coder, MaybeConst<Trace::End> auto& end) {
   coder.integer(end.exit_status);

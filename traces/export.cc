@@ -153,6 +153,7 @@ void each_list(const Trace& trace, const std::string& wanted, auto show) {
   show("marks", trace.marks);
   show("counters", trace.counters);
   show("losses", trace.losses);
+  show("periods", trace.periods);
   const char* const accesses = "tensor_accesses";
   show(accesses, wanted.empty() || wanted == accesses
                      ? tensor_accesses(trace).tensors

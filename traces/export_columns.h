@@ -111,6 +111,12 @@ void export_columns(auto& show, const Loss& loss) {
   show("count", loss.count);
 }
 
+void export_columns(auto& show, const PeriodChange& change) {
+  show("time_ns", change.time);
+  show("event", change.event);
+  show("period", change.period);
+}
+
 void export_columns(auto& show, const Trace::Info& info) {
   show("command", info.command);
   show("clock", info.clock);

@@ -19,6 +19,24 @@ Summary summarise(const Trace& trace) {
   return summary;
 }
 
+std::vector<PeriodRange> period_ranges(const Trace& trace) {
+  std::vector<PeriodRange> ranges;
+  for (const auto& [time, event, period] : trace.periods) {
+    auto at = std::find_if(
+        ranges.begin(), ranges.end(),
+        [&name = event](const PeriodRange& one) { return one.event == name; });
+    if (at == ranges.end()) {
+      ranges.push_back({event, period, period, period, period, 0});
+      continue;
+    }
+    at->changes += period != at->last ? 1 : 0;
+    at->last = period;
+    at->shortest = std::min(at->shortest, period);
+    at->longest = std::max(at->longest, period);
+  }
+  return ranges;
+}
+
 Bytes peak_live_bytes(const Trace& trace) {
   // Bytes that come and, before them, bytes that go at the same instant. The
   // sums wrap, so that an absurd file gives absurd figures and no overflow.

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "traces/trace.h"
 
@@ -16,6 +18,20 @@ struct Summary {
   Bytes footprint = 0;       // distinct pages that samples touched
   Bytes peak_live = 0;       // most bytes of tensors alive at one time
 };
+
+// The periods that one event was sampled with.
+struct PeriodRange {
+  std::string event;
+  std::uint64_t first = 1;
+  std::uint64_t last = 1;
+  std::uint64_t shortest = 1;
+  std::uint64_t longest = 1;
+  std::uint64_t changes = 0;
+  bool operator==(const PeriodRange&) const = default;
+};
+
+/// By event, in order of first appearance. Requires: ordered by time.
+std::vector<PeriodRange> period_ranges(const Trace& trace);
 
 /// Cost: O(n log n).
 Summary summarise(const Trace& trace);

@@ -44,6 +44,7 @@ Span span_of(const Trace& trace) {
     span.see(op.end);
   }
   if (span.empty()) span.see_all(trace.losses);
+  if (span.empty()) span.see_all(trace.periods);
   if (span.empty()) span.see_all(trace.mappings);
   if (span.empty()) span.see(0);
   return span;
@@ -58,6 +59,7 @@ void Trace::sort() {
   sort_by(counters, time);
   sort_by(samples, time);
   sort_by(losses, time);
+  sort_by(periods, time);
   sort_by(operators, [](const Operator& op) { return op.start; });
   sort_by(tensors, [](const Tensor& tensor) { return tensor.born; });
 }

@@ -82,6 +82,14 @@ struct Counters {
   bool operator==(const Counters&) const = default;
 };
 
+// From `time` on, one sample of `event` stands for `period` such events.
+struct PeriodChange {
+  Nanos time = 0;
+  std::string event;
+  std::uint64_t period = 1;
+  bool operator==(const PeriodChange&) const = default;
+};
+
 // Less came than happened; each source reports what it knows it lost.
 struct Loss {
   Nanos time = 0;
@@ -126,12 +134,16 @@ struct Trace {
   std::vector<Counters> counters;
   std::vector<Sample> samples;
   std::vector<Loss> losses;
+  // Those with which sampling began and each later one; none where the source
+  // does not tell. Sample::period has the outcome for each sample; this also
+  // says since when there were none.
+  std::vector<PeriodChange> periods;
 
   /// Orders everything by time. Cost: O(n log n), O(n) where it is in order.
   void sort();
-  /// Time of the first mark "start", or of the earliest event; mappings and
-  /// losses count only where there is nothing else. 0 for an empty trace.
-  /// Cost: O(n) where that mark is missing.
+  /// Time of the first mark "start", or of the earliest event; mappings,
+  /// losses and periods count only where there is nothing else. 0 for an empty
+  /// trace. Cost: O(n) where that mark is missing.
   Nanos start_ns() const;
   /// Time of the last mark "end", or of the latest event, likewise.
   Nanos end_ns() const;

@@ -45,6 +45,7 @@ class TraceWriter {
   void add(const Counters& counters);
   void add(const Sample& sample);
   void add(const Loss& loss);
+  void add(const PeriodChange& change);
 
   /// Puts all that was added on disk (write, no fsync). Errors: kIo, with the
   /// path; the first failure sticks and every later call returns it.

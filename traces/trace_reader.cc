@@ -155,6 +155,7 @@ class Reader {
       case BlockKind::kMarks: return decode_all(raw, trace.marks);
       case BlockKind::kCounters: return decode_all(raw, trace.counters);
       case BlockKind::kLosses: return decode_all(raw, trace.losses);
+      case BlockKind::kPeriods: return decode_all(raw, trace.periods);
       case BlockKind::kSamples: return decode_these(raw, trace.samples);
       case BlockKind::kEnd: {
         auto why = decode_one(raw, trace.end);

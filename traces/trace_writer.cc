@@ -33,6 +33,7 @@ Bytes list_bytes(const Counters& counters) {
   return 10 * counters.misses.size();
 }
 Bytes list_bytes(const Loss& loss) { return loss.source.size(); }
+Bytes list_bytes(const PeriodChange& change) { return change.event.size(); }
 Bytes list_bytes(const Trace::Info& info) {
   Bytes all = info.clock.size() + info.machine.size() + info.placement.size() +
               info.host.size();
@@ -52,7 +53,8 @@ using AllPending = std::tuple<
     Pending<Mapping, BlockKind::kMappings>,
     Pending<Tensor, BlockKind::kTensors>,
     Pending<Operator, BlockKind::kOperators>, Pending<Mark, BlockKind::kMarks>,
-    Pending<Counters, BlockKind::kCounters>, Pending<Loss, BlockKind::kLosses>>;
+    Pending<Counters, BlockKind::kCounters>, Pending<Loss, BlockKind::kLosses>,
+    Pending<PeriodChange, BlockKind::kPeriods>>;
 
 }  // namespace
 
@@ -166,6 +168,9 @@ void TraceWriter::add(const Counters& counters) {
 void TraceWriter::add(const Loss& loss) {
   impl_->add<Pending<Loss, BlockKind::kLosses>>(loss, loss.time);
 }
+void TraceWriter::add(const PeriodChange& change) {
+  impl_->add<Pending<PeriodChange, BlockKind::kPeriods>>(change, change.time);
+}
 void TraceWriter::add(const Sample& sample) {
   CHECK(!impl_->finished);
   impl_->samples.push_back(sample);
@@ -204,6 +209,7 @@ Status write_trace(const std::string& path, const Trace& trace, bool replace) {
   add_all(trace.counters);
   add_all(trace.samples);
   add_all(trace.losses);
+  add_all(trace.periods);
   // A trace whose end is not known stays one.
   return trace.end.known ? writer->finish(trace.end) : writer->flush();
 }

@@ -45,6 +45,7 @@ void write_again(const Trace& trace) {
   CHECK(again->trace.counters == trace.counters);
   CHECK(again->trace.samples == trace.samples);
   CHECK(again->trace.losses == trace.losses);
+  CHECK(again->trace.periods == trace.periods);
 }
 
 }  // namespace

@@ -43,9 +43,10 @@ std::int64_t bare(const std::string& line, char c) {
 }
 
 TEST(Export, CsvOfEveryListHasAHeaderAndALineForEachEvent) {
-  const Trace trace = small_trace();
+  Trace trace = small_trace();
+  trace.periods = {{1, "loads", 101}};
   const auto all = json(trace, "");
-  EXPECT_EQ(export_lists().size(), 8);
+  EXPECT_EQ(export_lists().size(), 9);
   for (const auto& list : export_lists()) {
     const auto text = csv(trace, list);
     EXPECT_EQ(bare(text, '\n'), static_cast<int>(all[list].size()) + 1) << list;
@@ -74,6 +75,8 @@ TEST(Export, CsvShowsValuesWithTheirUnits) {
             "time_ns,start,end,permissions,name\n"
             "-3,0x1000,0xffffffffffffffff,rw-p,\"/a \"\"b\"\", c\nd\"\n");
   EXPECT_EQ(csv(trace, "losses"), "time_ns,source,count\n");
+  trace.periods = {{9, "loads", 10'007}};
+  EXPECT_EQ(csv(trace, "periods"), "time_ns,event,period\n9,loads,10007\n");
 }
 
 TEST(Export, JsonHoldsEverything) {
@@ -97,7 +100,7 @@ TEST(Export, JsonOfOneListAndOfACutTrace) {
   EXPECT_EQ(marks.size(), 3);
   EXPECT_TRUE(marks["end"].is_null());
   EXPECT_EQ(marks["marks"].size(), trace.marks.size());
-  EXPECT_EQ(json({}, "").size(), 10);
+  EXPECT_EQ(json({}, "").size(), 11);
 }
 
 TEST(Export, JsonIsUtf8WhateverATextHolds) {

@@ -50,5 +50,15 @@ TEST(Summary, CountsLoadsStoresAndLosses) {
   EXPECT_EQ(summary.peak_live, 2560 << 10);
 }
 
+TEST(Summary, PeriodsAreToldByEvent) {
+  Trace trace;
+  EXPECT_TRUE(period_ranges(trace).empty());
+  trace.periods = {{1, "loads", 101}, {1, "stores", 7}, {2, "loads", 211},
+                   {3, "loads", 53},  {3, "stores", 7}, {4, "loads", 101}};
+  EXPECT_EQ(period_ranges(trace),
+            (std::vector<PeriodRange>{{"loads", 101, 101, 53, 211, 3},
+                                      {"stores", 7, 7, 7, 7, 0}}));
+}
+
 }  // namespace
 }  // namespace thermocline

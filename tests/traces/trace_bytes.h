@@ -90,6 +90,7 @@ inline void expect_same(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.counters, b.counters);
   EXPECT_EQ(a.samples, b.samples);
   EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.periods, b.periods);
 }
 
 }  // namespace thermocline

@@ -58,6 +58,7 @@ TEST(TraceFile, RoundTripOfExtremeValues) {
       {kEarly, 0, 0, 0, 0, 0, 0, Access::kLoad, Source::kUnknown},
       {kLate, kMost / 2, 1, 7, kMost32, 1, 0, Access::kStore, Source::kDram}};
   trace.losses = {{kEarly, "", kMost}, {kLate, "samples", 0}};
+  trace.periods = {{kEarly, "", 0}, {kLate, "page-faults", kMost}};
   expect_same(read_back(trace), trace);
 }
 

@@ -38,6 +38,7 @@ void expect_part_of(const Trace& part, const Trace& whole) {
   within(part.mappings, whole.mappings);
   within(part.counters, whole.counters);
   within(part.losses, whole.losses);
+  within(part.periods, whole.periods);
   EXPECT_LE(part.tensors.size(), whole.tensors.size());
   EXPECT_LE(part.operators.size(), whole.operators.size());
 }
