@@ -216,6 +216,7 @@ Sample to_access(const EventFormat& format, const PerfSample& sample) {
   access.access =
       stores || (!loads && format.is_store()) ? Access::kStore : Access::kLoad;
   access.source = data_source(sample.data_source);
+  access.physical = sample.physical_address;
   return access;
 }
 

@@ -19,8 +19,13 @@ enum Column : std::uint8_t {
   kLatency = 7,
   kPeriod = 8,
   kKind = 9,
-  kColumns = 10,
+  kPhysical = 10,
+  kColumns = 11,
 };
+
+// Pages of any size have their addresses' last 12 bits, physical or virtual.
+constexpr int kPageShift = 12;
+constexpr Address kPageOffset = (Address{1} << kPageShift) - 1;
 
 constexpr std::uint64_t kLastSource =
     static_cast<std::uint64_t>(Source::kFillBuffer);
@@ -53,24 +58,34 @@ bool walk_differences(ByteSpan column, std::span<Sample> samples) {
   return whole && fits;
 }
 
-bool walk_places(ByteSpan ips, ByteSpan ip_of, ByteSpan addresses,
-                 std::span<Sample> samples) {
+// The addresses of each instruction. Physical pages mostly lie beside each
+// other where virtual ones do.
+bool walk_places(std::span<const ByteSpan> columns, std::span<Sample> samples) {
   std::vector<Address> known;
-  ByteReader in(ips);
+  ByteReader in(columns[kIps]);
   for (Address ip = 0; !in.empty() && in.ok();) {
     known.push_back(ip += unfold(in.varint()));
   }
   if (!in.ok() || known.size() > samples.size()) return false;
   std::vector<Address> last(known.size(), 0);
-  ByteReader which(ip_of);
-  ByteReader address(addresses);
+  std::vector<std::uint64_t> shift(known.size(), 0);
+  ByteReader which(columns[kIp]);
+  ByteReader address(columns[kAddress]);
+  ByteReader physical(columns[kPhysical]);
+  const bool told = !physical.empty();
   for (auto& sample : samples) {
     const std::uint64_t index = which.varint();
     if (index >= known.size()) return false;
     sample.ip = known[index];
     sample.address = last[index] += unfold(address.varint());
+    const std::uint64_t page = told ? physical.varint() : 0;
+    if (page == 0) continue;  // not told
+    shift[index] += unfold(page - 1);
+    const auto at = (sample.address >> kPageShift) + shift[index];
+    sample.physical = at << kPageShift | (sample.address & kPageOffset);
   }
-  return which.ok() && which.empty() && address.ok() && address.empty();
+  const auto done = [](const ByteReader& of) { return of.ok() && of.empty(); };
+  return done(which) && done(address) && done(physical);
 }
 
 using Columns = std::array<ByteSpan, kColumns>;
@@ -83,9 +98,7 @@ std::string decode_columns(const Columns& columns, std::span<Sample> samples) {
         sample.time = last = static_cast<Nanos>(sum);
       });
   if (!times) return "bad times";
-  if (!walk_places(columns[kIps], columns[kIp], columns[kAddress], samples)) {
-    return "bad addresses";
-  }
+  if (!walk_places(columns, samples)) return "bad addresses";
   bool fits = true;
   const bool latencies =
       walk(columns[kLatency], samples, [&](Sample& sample, std::uint64_t next) {
@@ -121,21 +134,36 @@ void SampleEncoder::column(std::uint8_t id) {
 void SampleEncoder::encode_places(const std::vector<Sample>& samples) {
   ips_.clear();
   ip_of_.clear();
+  pages_.clear();
   ip_index_.clear();
   last_address_.clear();
+  last_shift_.clear();
+  bool told = false;
   Address last_ip = 0;
   std::uint32_t index = 0;
   for (const auto& sample : samples) {
     if (last_address_.empty() || sample.ip != last_ip) {
       const auto fresh_index = static_cast<std::uint32_t>(ip_index_.size());
       const auto [at, fresh] = ip_index_.emplace(sample.ip, fresh_index);
-      if (fresh) last_address_.push_back(0);
+      if (fresh) {
+        last_address_.push_back(0);
+        last_shift_.push_back(0);
+      }
       index = at->second;
       last_ip = sample.ip;
     }
     put_varint(ip_of_, index);
     put_varint(column_, fold(sample.address - last_address_[index]));
     last_address_[index] = sample.address;
+    if (sample.physical == 0) {
+      pages_.push_back(0);
+      continue;
+    }
+    told = true;
+    const std::uint64_t shift =
+        (sample.physical >> kPageShift) - (sample.address >> kPageShift);
+    put_varint(pages_, 1 + fold(shift - last_shift_[index]));
+    last_shift_[index] = shift;
   }
   // In order of index, which is the order of first use.
   std::vector<Address> ips(ip_index_.size());
@@ -150,6 +178,9 @@ void SampleEncoder::encode_places(const std::vector<Sample>& samples) {
   column(kIps);
   column_.swap(ip_of_);
   column(kIp);
+  if (!told) return;
+  column_.swap(pages_);
+  column(kPhysical);
 }
 
 const ByteVector& SampleEncoder::encode(const std::vector<Sample>& samples) {

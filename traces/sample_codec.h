@@ -32,8 +32,12 @@ class SampleEncoder {
   ByteVector column_;
   ByteVector ips_;
   ByteVector ip_of_;
+  ByteVector pages_;
   std::unordered_map<Address, std::uint32_t> ip_index_;
-  std::vector<Address> last_address_;  // by instruction
+  // By instruction: the last address, and how far its physical page was from
+  // its virtual one.
+  std::vector<Address> last_address_;
+  std::vector<std::uint64_t> last_shift_;
 };
 
 /// Appends a payload's samples. Returns why the payload is malformed, and

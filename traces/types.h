@@ -51,6 +51,10 @@ struct Sample {
   std::uint32_t period = 1;   // how many such events this sample stands for
   Access access = Access::kLoad;
   Source source = Source::kUnknown;
+  // Physical: says on which memory node the page lay then, whatever was moved
+  // since. 0: not told (it takes CAP_PERFMON, and not every event has it). A
+  // trace keeps its 4-KiB page; the rest is as in `address`.
+  Address physical = 0;
   bool operator==(const Sample&) const = default;
 };
 

@@ -47,8 +47,9 @@ void write_knl_lulesh(benchmark::State& state) {
 BENCHMARK(write_knl_lulesh)->Unit(benchmark::kMillisecond);
 
 // What PEBS delivers: every column is used. Sixteen instructions walk an array
-// each, one in four goes where it likes.
-void write_precise_samples(benchmark::State& state) {
+// each, one in four goes where it likes. The worst for physical addresses:
+// small pages, none beside its neighbour.
+std::vector<Sample> precise_samples(bool physical) {
   constexpr std::size_t kSamples = 500'000;
   constexpr std::uint64_t kInstructions = 16;
   std::mt19937_64 rng(4);
@@ -68,11 +69,24 @@ void write_precise_samples(benchmark::State& state) {
     s.period = which % 5 == 0 ? 100'003 : 10'007;
     s.access = which % 5 == 0 ? Access::kStore : Access::kLoad;
     s.source = s.latency > 250 ? Source::kDram : Source::kL3;
+    if (physical) {
+      const Address page = (s.address >> 12) * 0x9E3779B97F4A7C15 >> 40;
+      s.physical = page << 12 | (s.address & 0xfff);
+    }
     samples.push_back(s);
   }
-  write_all(state, samples);
+  return samples;
+}
+
+void write_precise_samples(benchmark::State& state) {
+  write_all(state, precise_samples(false));
 }
 BENCHMARK(write_precise_samples)->Unit(benchmark::kMillisecond);
+
+void write_physical_addresses(benchmark::State& state) {
+  write_all(state, precise_samples(true));
+}
+BENCHMARK(write_physical_addresses)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace thermocline

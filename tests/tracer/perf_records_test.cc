@@ -79,6 +79,7 @@ TEST(PerfRecords, DecodesEveryFieldInTheKernelsOrder) {
   EXPECT_EQ(sample.values[1].id, 78u);
   EXPECT_EQ(sample.data_source, 2u);
   EXPECT_EQ(sample.physical_address, 0x12345000u);
+  EXPECT_EQ(to_access(format, sample).physical, 0x12345000u);
   EXPECT_EQ(sample.data_page_bytes, 2u << 20);
   EXPECT_EQ(to_access(format, sample).latency, 345u);
 }

@@ -6,6 +6,7 @@
 #include "tests/traces/small_trace.h"
 #include "tests/traces/trace_bytes.h"
 #include "traces/crc32c.h"
+#include "traces/sample_codec.h"
 
 namespace thermocline {
 namespace {
@@ -52,11 +53,11 @@ TEST(TraceFile, RoundTripOfExtremeValues) {
   trace.marks = {{kEarly, ""}, {kLate, ""}};
   trace.counters = {{kEarly, kMost32, kMost, kMost, kMost, {kMost, 0}},
                     {kLate, 0, 0, 0, 0, {}}};
-  trace.samples = {
-      {kEarly, kMost, kMost, kMost32, kMost32, kMost32, kMost32, Access::kStore,
-       Source::kCxl},
-      {kEarly, 0, 0, 0, 0, 0, 0, Access::kLoad, Source::kUnknown},
-      {kLate, kMost / 2, 1, 7, kMost32, 1, 0, Access::kStore, Source::kDram}};
+  trace.samples = {{kEarly, kMost, kMost, kMost32, kMost32, kMost32, kMost32,
+                    Access::kStore, Source::kCxl, kMost},
+                   {kEarly, 0, 0, 0, 0, 0, 0, Access::kLoad, Source::kUnknown},
+                   {kLate, kMost / 2, 1, 7, kMost32, 1, 0, Access::kStore,
+                    Source::kDram, 0x1fff}};
   trace.losses = {{kEarly, "", kMost}, {kLate, "samples", 0}};
   trace.periods = {{kEarly, "", 0}, {kLate, "page-faults", kMost}};
   expect_same(read_back(trace), trace);
@@ -71,6 +72,9 @@ TEST(TraceFile, RoundTripOfManyBlocksAndOutOfOrderEvents) {
     sample.time = static_cast<Nanos>(dice.below(1 << 20));
     sample.address = dice.roll();
     sample.ip = dice.below(1000);
+    if (dice.below(3) != 0) {
+      sample.physical = dice.roll() >> 12 << 12 | (sample.address & 0xfff);
+    }
     trace.samples.push_back(sample);
     trace.marks.push_back(
         {static_cast<Nanos>(dice.below(1 << 20)), "mark " + std::to_string(i)});
@@ -83,6 +87,20 @@ TEST(TraceFile, RoundTripOfManyBlocksAndOutOfOrderEvents) {
   // Sorted, and stably.
   trace.sort();
   expect_same(read->trace, trace);
+}
+
+TEST(TraceFile, PhysicalAddressesTakeNoByteWhereThereAreNone) {
+  Trace trace;
+  small_trace_parts::add_samples(trace, 1000);
+  SampleEncoder encoder;
+  const auto without = encoder.encode(trace.samples).size();
+  auto& one = trace.samples[500];
+  one.physical = Address{1} << 40 | (one.address & 0xfff);
+  EXPECT_GE(encoder.encode(trace.samples).size(), without + 1000);
+  // Where virtual neighbours are physical ones, they take a byte each.
+  for (auto& sample : trace.samples) sample.physical = sample.address - 4096;
+  const auto most = without + 1000 + 8 + trace.samples.size() / 50;
+  EXPECT_LE(encoder.encode(trace.samples).size(), most);
 }
 
 TEST(TraceFile, AnEmptyTraceIsWhole) {
