@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tracer/interrupt_cost.h"
 #include "tracer/sampling_budget.h"
 #include "tracer/sampling_period.h"
 
@@ -28,6 +29,7 @@ SamplingBudget::Options budget_of(std::span<const PerfEvent> events,
                                   double share) {
   SamplingBudget::Options options;
   options.share = share;
+  options.sample_ns = interrupt_ns("");
   for (const auto& event : events) {
     options.least_scale =
         std::min(options.least_scale, static_cast<double>(event.least_period) /
@@ -139,6 +141,7 @@ class PerfRing final : public Sampler {
     if (now >= next_losses_) {
       rings_->ask_losses(batch);
       next_losses_ = now + 1'000'000'000;
+      budget_.sample_costs(interrupt_ns(""));
       if (batch.lost > 0) budget_.fell_short();
     }
     if (!budget_.settle(now)) return {};

@@ -22,12 +22,14 @@ class SamplingBudget {
   struct Options {
     double share = 0.01;      // of one core
     double least_scale = 1;   // periods never get shorter than this
-    Nanos sample_ns = 2'000;  // what the interrupt of one sample costs, about
+    Nanos sample_ns = 2'000;  // as sample_costs()
     Nanos interval_ns = 250'000'000;
   };
 
   SamplingBudget(Options options, Nanos now) : options_(options), began_(now) {}
 
+  /// What the interrupt of one sample costs; see interrupt_cost.h.
+  void sample_costs(Nanos each) { options_.sample_ns = each; }
   /// What was spent since the last call.
   void spend(std::uint64_t samples, Nanos cpu_ns);
   /// Samples were lost, or sampling was throttled.

@@ -41,6 +41,16 @@ TEST(SamplingBudget, ComesBelowTheBudgetAtOnceAndStays) {
   }
 }
 
+TEST(SamplingBudget, DearerInterruptsMakeForFewerSamples) {
+  Job cheap({});
+  Job dear({});
+  dear.budget().sample_costs(8'000);
+  cheap.interval(100'000);
+  dear.interval(100'000);
+  EXPECT_DOUBLE_EQ(dear.budget().used(), 0.8);
+  EXPECT_DOUBLE_EQ(dear.budget().scale(), 4 * cheap.budget().scale());
+}
+
 TEST(SamplingBudget, ReturnsWhenTheJobIsQuietButNotForOnePause) {
   Job job({});
   job.interval(100'000);
