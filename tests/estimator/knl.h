@@ -27,9 +27,10 @@ inline std::filesystem::path knl_lulesh(const std::string& memory) {
   return folder / ("knl_lulesh_" + memory + ".csv.gz");
 }
 
-/// The trace that `path` holds: columns tsc_cycles (1.4 GHz) and vaddr.
+/// The trace that `path` holds: columns tsc_cycles (1.4 GHz) and vaddr. A few
+/// samples have addresses that no process can have; left out unless `garbage`.
 inline Trace read_knl(const std::filesystem::path& path,
-                      const std::string& placement) {
+                      const std::string& placement, bool garbage = false) {
   struct Close {
     void operator()(std::FILE* file) const { pclose(file); }
   };
@@ -47,7 +48,7 @@ inline Trace read_knl(const std::filesystem::path& path,
     if (std::sscanf(line.data(), "%llu,%llx", &cycles, &address) != 2) {
       continue;  // the heading
     }
-    if (address >= Address{1} << 47) continue;  // garbage, as the notes say
+    if (!garbage && address >= Address{1} << 47) continue;
     Sample sample;
     sample.time = std::llround(static_cast<double>(cycles) / 1.4);
     sample.address = address;
