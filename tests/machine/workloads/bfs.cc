@@ -24,6 +24,12 @@ class Bfs final : public Workload {
     queue_.resize(graph_.size());
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("begin", graph_.begin),
+            array_of("neighbours", graph_.neighbours),
+            array_of("parent", parent_), array_of("queue", queue_)};
+  }
+
   std::uint64_t step(std::uint64_t) override {
     Digest digest;
     for (std::uint64_t seen = 0; seen < kEdges;) {

@@ -108,6 +108,23 @@ class Cg final : public Workload {
     }
   }
 
+  std::vector<Array> arrays() const override {
+    std::vector<Array> all;
+    for (std::size_t i = 0; i < systems_.size(); ++i) {
+      const System& system = systems_[i];
+      const std::string number = std::to_string(i);
+      all.push_back(array_of("begin" + number, system.begin));
+      all.push_back(array_of("column" + number, system.column));
+      all.push_back(array_of("value" + number, system.value));
+      all.push_back(array_of("x" + number, system.x));
+      all.push_back(array_of("r" + number, system.r));
+      all.push_back(array_of("p" + number, system.p));
+      all.push_back(array_of("q" + number, system.q));
+      all.push_back(array_of("b" + number, system.b));
+    }
+    return all;
+  }
+
   std::uint64_t step(std::uint64_t index) override {
     const std::uint64_t solve = index / kStay;
     System& system = systems_[solve % systems_.size()];

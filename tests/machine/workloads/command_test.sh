@@ -36,6 +36,22 @@ grep -q '"name": "hash_join"' "$out" || fail "--list --json"
 "$workload" --list >"$out"
 grep -q '^hash_join ' "$out" || fail "--list"
 
+# Two placements, both where this host has memory: each runs all the steps.
+listed=$(mktemp)
+trap 'rm -f "$out" "$listed"' EXIT
+echo '[{"name": "one", "rest": 0, "ranges": []},
+       {"name": "two", "rest": 0, "ranges": [[4096, 8192, 0]]}]' >"$listed"
+"$workload" stream --size 4 --steps 2 --placement "$listed" >"$out" ||
+  fail "--placement"
+[ "$(grep -c '^array [abc] 0x[0-9a-f]* 0x[0-9a-f]*$' "$out")" = 3 ] ||
+  fail "lines of arrays"
+[ "$(grep '^placement ' "$out" | tr '\n' ' ')" = "placement one placement two " ] ||
+  fail "lines of placements"
+[ "$(grep -c '^checksum ' "$out")" = 2 ] &&
+  [ "$(grep '^checksum ' "$out" | uniq | wc -l)" = 1 ] || fail "checksums"
+refused 'is no JSON list' gups --size 4 --placement /dev/null
+refused 'No such file' gups --size 4 --placement /nowhere
+
 refused 'no workload named; see --list'
 refused 'nonesuch.*--list' nonesuch
 refused '--size' gups --size 1

@@ -37,6 +37,10 @@ class EmbeddingBag final : public Workload {
     }
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("table", table_)};
+  }
+
   std::uint64_t step(std::uint64_t index) override {
     index_ = index;
     loss_ = epoch(true);

@@ -22,6 +22,10 @@ class Gups final : public Workload {
     std::iota(table_.begin(), table_.end(), std::uint64_t{0});
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("table", table_)};
+  }
+
   std::uint64_t step(std::uint64_t index) override {
     ++steps_;
     return update(index);

@@ -60,6 +60,18 @@ class HashJoin final : public Workload {
     }
   }
 
+  std::vector<Array> arrays() const override {
+    std::vector<Array> all;
+    for (std::size_t p = 0; p < kPartitions; ++p) {
+      const Partition& part = partitions_[p];
+      const std::string number = std::to_string(p);
+      all.push_back(array_of("build" + number, part.build));
+      all.push_back(array_of("probe" + number, part.probe));
+      all.push_back(array_of("slots" + number, part.slots));
+    }
+    return all;
+  }
+
   std::uint64_t step(std::uint64_t index) override {
     Partition& part = partitions_[index / 2 % kPartitions];
     if (index % 2 == 0) return build(part);

@@ -48,6 +48,10 @@ class KMeans final : public Workload {
     for (std::size_t k = 0; k < kClusters; ++k) centroids_[k] = points_[k * 7];
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("points", points_)};
+  }
+
   std::uint64_t step(std::uint64_t index) override {
     index_ = index;
     std::array<Vector<double>, kClusters> sums{};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/machine/workloads/run.h"
+#include "tests/machine/workloads/timed_runs.h"
 
 namespace thermocline {
 namespace {
@@ -31,7 +32,8 @@ int complain(const std::string& what) {
 
 int run(int argc, char** argv) {
   RunSettings s;
-  bool listing = false, json = false, unchecked = false;
+  bool listing = false, json = false, unchecked = false, clock = false;
+  std::string placements;
   CLI::App app{"Runs one of the workloads that the machine is tried on.",
                "machine_workload"};
   app.add_option("name", s.name, "which; --list tells");
@@ -48,6 +50,12 @@ int run(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   app.add_flag("--no-check", unchecked, "leave the result unchecked");
+  app.add_option("--placement", placements,
+                 "JSON list of placements of the memory; the steps are run "
+                 "under each, from one preparation");
+  app.add_flag("--clock", clock,
+               "in the machine: its model is on during the steps only, and its "
+               "clock times them");
   app.add_flag("--list", listing, "tell which workloads there are");
   app.add_flag("--json", json, "with --list: as JSON");
   try {
@@ -62,10 +70,17 @@ int run(int argc, char** argv) {
   if (s.name.empty()) return complain("no workload named; see --list");
 
   s.check = !unchecked;
-  const auto result = run_workload(s, [](const std::string& line) {
+  const Printer print = [](const std::string& line) {
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
-  });
+  };
+  RunHooks hooks;
+  if (clock || !placements.empty()) {
+    auto made = timed_runs(placements, clock, print);
+    if (!made) return complain(made.error().message);
+    hooks = *std::move(made);
+  }
+  const auto result = run_workload(s, print, hooks);
   if (result) return 0;
   complain(result.error().message);
   return result.error().code == Error::Code::kCorrupt ? 1 : 2;

@@ -25,6 +25,12 @@ class PageRank final : public Workload {
     share_.resize(count);
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("begin", graph_.begin),
+            array_of("neighbours", graph_.neighbours), array_of("rank", rank_),
+            array_of("next", next_), array_of("share", share_)};
+  }
+
   std::uint64_t step(std::uint64_t) override {
     if (part_ == 0) base_ = spread();
     const std::size_t count = graph_.size() / kParts;

@@ -31,6 +31,10 @@ class PointerChase final : public Workload {
     }
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("nodes", nodes_)};
+  }
+
   std::uint64_t step(std::uint64_t index) override {
     const std::size_t ring = index / kStay * 5 % kRings;
     if (index % kStay == 0) at_ = first(ring);

@@ -27,6 +27,14 @@ void together(std::vector<Copy>& copies,
   what(copies.front());
 }
 
+std::vector<Array> arrays_of(const std::vector<Copy>& copies) {
+  std::vector<Array> all;
+  for (const Copy& copy : copies) {
+    for (const Array& array : copy.workload->arrays()) all.push_back(array);
+  }
+  return all;
+}
+
 std::string hexadecimal(std::uint64_t word) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%016llx",
@@ -52,8 +60,8 @@ std::string seconds_since(Clock::time_point began) {
 }  // namespace
 
 Result<std::uint64_t> run_workload(
-    const RunSettings& s,
-    const std::function<void(const std::string&)>& print) {
+    const RunSettings& s, const std::function<void(const std::string&)>& print,
+    const RunHooks& hooks) {
   const auto kind = workloads().find(s.name);
   if (kind == workloads().end()) {
     return not_found("no workload named \"" + s.name + "\"; see --list");
@@ -72,6 +80,9 @@ Result<std::uint64_t> run_workload(
   together(copies, [](Copy& copy) { copy.workload->prepare(); });
 
   print("prepared");  // measurements may begin
+  if (hooks.begin) {
+    if (auto ok = hooks.begin(arrays_of(copies)); !ok) return ok.error();
+  }
 
   Digest digest;
   for (std::uint64_t i = 0; i < s.steps; ++i) {
@@ -80,6 +91,9 @@ Result<std::uint64_t> run_workload(
     digest.add(checksum);
     print("step " + std::to_string(i) + " checksum " + hexadecimal(checksum) +
           " seconds " + seconds_since(began));
+  }
+  if (hooks.end) {
+    if (auto ok = hooks.end(); !ok) return ok.error();
   }
   print("done");  // and end
   for (Copy& copy : copies) {

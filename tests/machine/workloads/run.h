@@ -5,10 +5,19 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tests/machine/workloads/workload.h"
 
 namespace thermocline {
+
+struct RunHooks {
+  /// Called between preparing and the first step, with the arrays of all
+  /// copies. May fork: each process that returns goes on with the run.
+  std::function<Status(const std::vector<Array>&)> begin;
+  /// Called after the last step, before the result is checked.
+  std::function<Status()> end;
+};
 
 struct RunSettings {
   std::string name;
@@ -26,9 +35,10 @@ constexpr std::size_t kLeastMebibytes = 4;
 
 /// Runs the workload; `print` gets each line of output when it is due. Returns
 /// the checksum. Errors: no such workload, too little memory for the threads,
-/// or a wrong result.
+/// a wrong result, or a hook's error.
 Result<std::uint64_t> run_workload(
     const RunSettings& settings,
-    const std::function<void(const std::string&)>& print);
+    const std::function<void(const std::string&)>& print,
+    const RunHooks& hooks = {});
 
 }  // namespace thermocline

@@ -35,6 +35,10 @@ class Stencil final : public Workload {
     }
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("now", now_), array_of("next", next_)};
+  }
+
   std::uint64_t step(std::uint64_t index) override {
     const std::size_t slab = n_ / kSlabs;
     const std::size_t begin = index % kSlabs * slab;

@@ -23,6 +23,10 @@ class Stream final : public Workload {
     c_.assign(count, 0.0);
   }
 
+  std::vector<Array> arrays() const override {
+    return {array_of("a", a_), array_of("b", b_), array_of("c", c_)};
+  }
+
   std::uint64_t step(std::uint64_t) override {
     const std::size_t count = a_.size();
     double* const a = a_.data();

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "traces/result.h"
 
@@ -28,12 +29,28 @@ struct WorkloadSettings {
   std::uint64_t seed = 1;
 };
 
+// One large array of a workload: what a placement can name.
+struct Array {
+  std::string name;
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+template <typename Element>
+Array array_of(const std::string& name, const std::vector<Element>& elements) {
+  return {name, elements.data(), elements.size() * sizeof(Element)};
+}
+
 class Workload {
  public:
   virtual ~Workload() = default;
 
   /// Allocates and fills all memory. Called once, first.
   virtual void prepare() = 0;
+
+  /// Its large arrays, nearly all of its memory. Called once prepared; steps
+  /// may swap their roles, but neither free nor add any.
+  virtual std::vector<Array> arrays() const = 0;
 
   /// Does step `index`; steps come in order, from zero, without gaps.
   /// Returns a digest of what it computed: the same seed gives the same one.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "tests/machine/workloads/kronecker_graph.h"
@@ -47,6 +49,34 @@ TEST_P(EachWorkload, NoticesASpoiledResult) {
   for (std::uint64_t i = 0; i < 5; ++i) workload->step(i);
   workload->spoil();
   EXPECT_FALSE(workload->check());
+}
+
+// What a placement names is nearly all of the memory, and stays where it is.
+TEST_P(EachWorkload, ItsArraysAreItsMemory) {
+  const auto workload = workloads().at(GetParam()).make({kMebibytes << 20, 1});
+  workload->prepare();
+  std::map<const void*, std::size_t> spans;
+  std::set<std::string> names;
+  std::size_t bytes = 0;
+  for (const Array& array : workload->arrays()) {
+    EXPECT_TRUE(names.insert(array.name).second) << array.name;
+    spans[array.data] = array.bytes;
+    bytes += array.bytes;
+  }
+  EXPECT_GT(bytes, (kMebibytes << 20) / 2);
+  EXPECT_LT(bytes, (kMebibytes << 20) * 5 / 4);
+  EXPECT_EQ(spans.size(), names.size());
+  const char* end = nullptr;
+  for (const auto& [data, size] : spans) {
+    EXPECT_GE(static_cast<const char*>(data), end);
+    end = static_cast<const char*>(data) + size;
+  }
+  for (std::uint64_t i = 0; i < 9; ++i) workload->step(i);
+  std::map<const void*, std::size_t> after;
+  for (const Array& array : workload->arrays()) {
+    after[array.data] = array.bytes;
+  }
+  EXPECT_EQ(after, spans);
 }
 
 TEST_P(EachWorkload, SaysWhatIsHot) {
