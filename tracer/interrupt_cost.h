@@ -2,11 +2,12 @@
 //
 // No process is charged for the interrupts that sampling makes, so nobody's
 // CPU clock shows them. The kernel times them, though: it allows them
-// kernel.perf_cpu_time_max_percent of a CPU at kernel.perf_event_max_sample_rate
-// and, once they take longer on average, lowers that rate to what fits with a
-// quarter to spare (perf_sample_event_took() in kernel/events/core.c). So from
-// the two settings follows what it has measured, or, as long as it had nothing
-// to lower, what it takes for granted: 25 % / 100,000 / 1.25 = 2 us.
+// kernel.perf_cpu_time_max_percent of a CPU at
+// kernel.perf_event_max_sample_rate and, once they take longer on average,
+// lowers that rate to what fits with a quarter to spare
+// (perf_sample_event_took() in kernel/events/core.c). So from the two settings
+// follows what it has measured, or, as long as it had nothing to lower, what it
+// takes for granted: 25 % / 100,000 / 1.25 = 2 us.
 //
 // Thread safety: pure but for reading files below a root.
 #pragma once
