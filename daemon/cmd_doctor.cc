@@ -88,7 +88,7 @@ void add_doctor(CLI::App& root, Outcome& outcome) {
   auto* command = root.add_subcommand(
       "doctor",
       "Say what this machine has, what is missing, and what to do about it. "
-      "Changes nothing.");
+      "Leaves all as it was.");
   command->add_flag("--json", given->json, "as JSON");
   command->callback([given, &outcome] {
     const auto all = examine(this_machine());
