@@ -24,7 +24,8 @@ class NoSampler final : public Sampler {
   bool unattributed() const override { return false; }
 };
 
-Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid) {
+Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid,
+                                           bool children) {
   const auto source = parse_perf_source(words);
   if (!source) return source.error();
   const auto events = perf_events(source->events, PerfPlace());
@@ -34,6 +35,7 @@ Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid) {
   }
   SamplingTarget target;
   target.pid = std::max(pid, 0);
+  target.children = children;
   target.cgroup = source->cgroup;
   return open_perf(*events, target, source->share);
 }
@@ -41,7 +43,7 @@ Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid) {
 }  // namespace
 
 Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
-                                              int pid) {
+                                              int pid, bool children) {
   const auto colon = source.find(':');
   const auto kind = source.substr(0, colon);
   const auto rest = colon == source.npos ? "" : source.substr(colon + 1);
@@ -49,7 +51,7 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
   if (source == "stream") return open_stream("/dev/stdin");
   if (kind == "stream" && !rest.empty()) return open_stream(rest);
   if (kind == "pages") return open_pages(rest, pid);
-  if (kind == "perf") return open_live(rest, pid);
+  if (kind == "perf") return open_live(rest, pid, children);
   return invalid("unknown source \"" + source +
                  "\"; give perf, perf:EVENT,..., stream, stream:PATH, pages, "
                  "pages:TRACKER or none");

@@ -92,9 +92,8 @@ class PerfRing final : public Sampler {
     if (!batch.ended) {
       if (auto status = settle(batch); !status) return status.error();
     }
-    std::erase_if(batch.samples, [](const Sample& sample) {
-      return sample.address >= kKernelHalf;
-    });
+    batch.leave_out(
+        [](const Sample& sample) { return sample.address >= kKernelHalf; });
     return batch;
   }
   int descriptor() const override { return waiter_; }

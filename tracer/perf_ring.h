@@ -1,10 +1,11 @@
 // open_perf: live sampling through perf_event_open.
 //
-// Every thread that the process has is sampled, and those that it will start,
-// or all that runs in a cgroup; samples go through one ring buffer per CPU.
-// Times are CLOCK_MONOTONIC. Periods are changed to keep the cost within a
-// budget (sampling_budget.h); each sample carries the period in force, and
-// each change is told in SampleBatch::periods.
+// Every thread that the process has is sampled, and those that it will start
+// (with SamplingTarget::children also those of processes that it forks), or all
+// that runs in a cgroup; samples go through one ring buffer per CPU. Times are
+// CLOCK_MONOTONIC. Periods are changed to keep the cost within a budget
+// (sampling_budget.h); each sample carries the period in force, and each change
+// is told in SampleBatch::periods.
 #pragma once
 
 #include <memory>

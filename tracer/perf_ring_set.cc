@@ -108,9 +108,10 @@ Status RingSet::open(const SamplingTarget& target,
   ring_owners_.assign(cpus_.size(), -1);
   for (std::size_t i = 0; i < events.size(); ++i) {
     attrs_.push_back(sampling_attributes(events[i], periods[i]));
+    if (target.children) attrs_[i].inherit_thread = 0;
     if (target.whole_cpus()) attrs_[i].inherit = attrs_[i].inherit_thread = 0;
   }
-  if (target.pid > 0) {
+  if (target.pid > 0 && (!target.children || target.whole_cpus())) {
     decoder_.keep_only(static_cast<std::uint32_t>(target.pid));
   }
   if (!target.whole_cpus()) return open_threads(watch);

@@ -25,7 +25,10 @@ namespace thermocline {
 
 // What is sampled.
 struct SamplingTarget {
-  int pid = 0;         // all its threads, present and future; only its samples
+  int pid = 0;  // all its threads, present and future
+  // Also the processes that it forks from now on, and theirs. Not on whole
+  // CPUs, where only its own samples are kept.
+  bool children = false;
   std::string cgroup;  // path; not empty: all its processes (or only `pid`)
   bool whole_cpus() const { return !cgroup.empty() || everything; }
   bool everything = false;  // open on whole CPUs, keep only those of `pid`

@@ -43,6 +43,20 @@ struct SampleBatch {
   bool begun = false;  // the source says that it samples from now on
   bool ended = false;  // the source will deliver no more
 
+  /// Leaves out the samples that are `unwanted`, with their pids.
+  template <typename Unwanted>
+  void leave_out(Unwanted unwanted) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (unwanted(samples[i])) continue;
+      samples[kept] = samples[i];
+      if (!pids.empty()) pids[kept] = pids[i];
+      ++kept;
+    }
+    samples.resize(kept);
+    if (!pids.empty()) pids.resize(kept);
+  }
+
   /// Counts what `event` (empty: not known) fell short of.
   void fell_short(const std::string& event, std::uint64_t lost_samples,
                   std::uint64_t throttles) {
@@ -91,9 +105,11 @@ class Sampler {
 ///   "pages[:TRACKER]" the kernel's own access tracking of process `pid`
 ///                   (page_tracker.h), where there is no PMU
 ///   "none"          no samples
-/// Errors name the path or the missing right and the remedy.
+/// With `children`, "perf" also samples the processes that `pid` forks from
+/// now on; SampleBatch::pids tells them apart. Errors name the path or the
+/// missing right and the remedy.
 Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
-                                              int pid);
+                                              int pid, bool children = false);
 
 /// Waits until the source samples, it ends, or `timeout` has passed; what comes
 /// before is dropped. A perf on the other end of a pipe is started when we are,

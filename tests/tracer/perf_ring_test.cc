@@ -51,6 +51,24 @@ TEST(RingRecords, NonsenseStopsTheWalk) {
   EXPECT_TRUE(each_ring_record(ring, 8, 8, scratch, use)) << "nothing new";
 }
 
+TEST(SampleBatch, WhatIsLeftOutTakesItsPidWithIt) {
+  SampleBatch batch;
+  for (const std::uint32_t i : {1u, 2u, 3u, 4u}) {
+    Sample sample;
+    sample.address = i;
+    batch.samples.push_back(sample);
+    batch.pids.push_back(10 * i);
+  }
+  const auto odd = [](const Sample& sample) { return sample.address % 2 == 1; };
+  batch.leave_out(odd);
+  ASSERT_EQ(batch.samples.size(), 2u);
+  EXPECT_EQ(batch.samples[1].address, 4u);
+  EXPECT_EQ(batch.pids, (std::vector<std::uint32_t>{20, 40}));
+  batch.pids.clear();  // not told
+  batch.leave_out([](const Sample&) { return true; });
+  EXPECT_TRUE(batch.samples.empty());
+}
+
 TEST(PerfRing, SeesPageFaultsOfAThreadThatStartsLater) {
   auto sampler = open_sampler("perf:page-faults", getpid());
   if (!sampler && sampler.error().code == Error::Code::kPermission) {
