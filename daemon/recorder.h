@@ -3,7 +3,7 @@
 // Hears the sampler, the preloaded tensor observer and /proc/PID/maps, puts
 // every time on the sampler's clock, and appends to the trace as it comes, so
 // that a recorder killed at any instant leaves a readable prefix. Counts what
-// it lost. Thread safety: none.
+// it lost. Memory: bounded (recording.h). Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,22 @@
 
 namespace thermocline {
 
+// The most that a recording keeps in memory. What is left out is counted in
+// the trace's losses, under the name given here.
+struct RecordingLimits {
+  // Samples whose process's mappings were not looked at yet; at so many they
+  // are, at once. Nothing is left out.
+  std::size_t samples = 1 << 18;
+  // Tensors alive; later ones are left out ("recorder.tensors").
+  std::size_t tensors = 1 << 20;
+  // Areas of address space at one time; further ones are left out
+  // ("recorder.mappings"). Linux allows a process 65,530 by default.
+  std::size_t areas = 1 << 17;
+  // Areas so far, where a stream's samples are told apart by them; the samples
+  // of later ones are another's, and they are counted likewise.
+  std::size_t areas_ever = 1 << 20;
+};
+
 struct RecordOptions {
   std::vector<std::string> command;
   std::string output;
@@ -25,6 +41,7 @@ struct RecordOptions {
   Machine machine;
   bool tensors = true;  // preload the observer
   bool fixed_addresses = true;
+  RecordingLimits limits;
 };
 
 struct RecordReport {
@@ -33,7 +50,7 @@ struct RecordReport {
   double wall_s = 0;  // on this host's
   std::string clock;
   std::uint64_t samples = 0;
-  std::uint64_t foreign = 0;  // samples of nobody we trace
+  std::uint64_t foreign = 0;  // samples of nobody we trace, left out
   std::uint64_t lost = 0;
   std::uint64_t tensors = 0;
   std::uint64_t operators = 0;

@@ -16,7 +16,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kChunkBytes = 256 * 1024;
-constexpr std::size_t kBytesPerRead = 4 << 20;  // then the caller has a turn
+// Then the caller has a turn.
+constexpr std::size_t kBytesPerRead = 4 << 20;
+constexpr std::size_t kSamplesPerRead = 1 << 16;
 
 class StreamSampler final : public Sampler {
  public:
@@ -70,7 +72,7 @@ class StreamSampler final : public Sampler {
   // Reads all that is there, up to kBytesPerRead. Returns: bytes read.
   Result<std::size_t> drain(SampleBatch& batch) {
     std::size_t heard = 0;
-    while (heard < kBytesPerRead) {
+    while (heard < kBytesPerRead && batch.samples.size() < kSamplesPerRead) {
       const auto some = ::read(descriptor_, chunk_.data(), chunk_.size());
       if (some < 0 && errno == EINTR) continue;
       if (some < 0 && errno == EAGAIN) break;
