@@ -66,6 +66,25 @@ void add_moves(std::string& out, const Service& service) {
 
 }  // namespace
 
+void add_events(std::string& out, const SampleTotals& samples) {
+  const auto& events = samples.events;
+  Family lost(out, "event_lost_samples_total", "counter",
+              "Samples that an event's source dropped.");
+  for (const auto& [name, event] : events) {
+    lost.count(event.lost, label("event", name));
+  }
+  Family throttled(out, "event_throttled_total", "counter",
+                   "Times that the kernel paused an event.");
+  for (const auto& [name, event] : events) {
+    throttled.count(event.throttled, label("event", name));
+  }
+  Family period(out, "event_period", "gauge",
+                "Events that one sample stands for.");
+  for (const auto& [name, event] : events) {
+    if (event.period != 0) period.count(event.period, label("event", name));
+  }
+}
+
 std::string metrics_text(const Service& service, const Usage& usage) {
   std::string out;
   Family(out, "windows_total", "counter", "Windows so far.")
@@ -76,6 +95,7 @@ std::string metrics_text(const Service& service, const Usage& usage) {
       .count(samples.foreign, label("kind", "foreign"))
       .count(samples.lost, label("kind", "lost"))
       .count(samples.malformed, label("kind", "malformed"));
+  add_events(out, samples);
   add_moves(out, service);
   Family bytes(out, "target_bytes", "gauge", "Resident bytes by tier.");
   for (const auto& one : service.managed()) {

@@ -41,9 +41,19 @@ json to_json(const MoveTotals& moves, const Machine& machine) {
 }
 
 json to_json(const SampleTotals& samples) {
-  return {{"attributed", samples.samples},  {"foreign", samples.foreign},
-          {"kernel", samples.kernel},       {"lost", samples.lost},
-          {"throttled", samples.throttled}, {"malformed", samples.malformed}};
+  json events = json::object();
+  for (const auto& [name, event] : samples.events) {
+    events[name] = {{"lost", event.lost},
+                    {"throttled", event.throttled},
+                    {"period", event.period}};
+  }
+  return {{"attributed", samples.samples},
+          {"foreign", samples.foreign},
+          {"kernel", samples.kernel},
+          {"lost", samples.lost},
+          {"throttled", samples.throttled},
+          {"malformed", samples.malformed},
+          {"events", events}};
 }
 
 json to_json(const TargetReport& target, const Machine& machine) {

@@ -136,9 +136,7 @@ bool Service::attribute(const Sample& sample, int pid) {
 }
 
 void Service::add(const SampleBatch& batch, int pid) {
-  window_samples_.lost += batch.lost;
-  window_samples_.throttled += batch.throttled;
-  window_samples_.malformed += batch.malformed;
+  window_samples_.add(batch);
   for (const auto& sample : batch.samples) {
     if (sample.address >= kKernelHalf) {
       ++window_samples_.kernel;

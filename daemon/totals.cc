@@ -26,6 +26,35 @@ void SampleTotals::add(const SampleTotals& other) {
   lost += other.lost;
   throttled += other.throttled;
   malformed += other.malformed;
+  for (const auto& [name, theirs] : other.events) {
+    EventTotals* const ours = event(name);
+    if (ours == nullptr) continue;
+    ours->lost += theirs.lost;
+    ours->throttled += theirs.throttled;
+    if (theirs.period != 0) ours->period = theirs.period;
+  }
+}
+
+void SampleTotals::add(const SampleBatch& batch) {
+  lost += batch.lost;
+  throttled += batch.throttled;
+  malformed += batch.malformed;
+  for (const auto& one : batch.shortfalls) {
+    if (EventTotals* const at = event(one.event)) {
+      at->lost += one.lost;
+      at->throttled += one.throttled;
+    }
+  }
+  for (const auto& change : batch.periods) {
+    if (EventTotals* const at = event(change.event)) at->period = change.period;
+  }
+}
+
+// Its totals, or nullptr where there are too many.
+EventTotals* SampleTotals::event(const std::string& name) {
+  const auto at = events.find(name);
+  if (at != events.end()) return &at->second;
+  return events.size() < kMostEvents ? &events[name] : nullptr;
 }
 
 Bytes TargetReport::footprint() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "daemon/guards.h"
+#include "tracer/sampler.h"
 #include "traces/types.h"
 
 namespace thermocline {
@@ -30,14 +32,31 @@ struct MoveTotals {
   void add(const MoveTotals& other);
 };
 
+// What one event of the live sampler, or of a stream, fell short of.
+struct EventTotals {
+  std::uint64_t lost = 0;
+  std::uint64_t throttled = 0;  // times the kernel paused it
+  std::uint64_t period = 0;     // as last told; 0: not told
+};
+
 struct SampleTotals {
+  // A stream may name any number of events; those beyond are counted in the
+  // sums only.
+  static constexpr std::size_t kMostEvents = 64;
+
   std::uint64_t samples = 0;  // attributed to a target
   std::uint64_t foreign = 0;  // outside every target
   std::uint64_t kernel = 0;   // of foreign: addresses of the kernel
   std::uint64_t lost = 0;     // the source says it dropped them
   std::uint64_t throttled = 0;
   std::uint64_t malformed = 0;
+  std::map<std::string, EventTotals> events;  // whose it is known
   void add(const SampleTotals& other);
+  /// Takes what a source says of itself: all but the samples.
+  void add(const SampleBatch& batch);
+
+ private:
+  EventTotals* event(const std::string& name);
 };
 
 // One target at the end of a window, or when it ended.

@@ -38,6 +38,8 @@ class ApiTest : public ::testing::Test {
     batch.samples[0].address = kBase;
     batch.samples[1].address = kBase;
     batch.samples[2].address = kBase + kRegion;
+    batch.fell_short("loads", 5, 1);
+    batch.periods = {{1, "loads", 101}, {2, "loads", 211}};
     service->add(batch);
     script->moves = {{{0, 1, 0}}};
     kernel.time = 1'000'000'000;
@@ -102,6 +104,9 @@ TEST_F(ApiTest, Status) {
   EXPECT_EQ(answer["targets"], json::array({7}));
   EXPECT_EQ(answer["windows"], 1);
   EXPECT_EQ(answer["samples"]["attributed"], 3);
+  EXPECT_EQ(answer["samples"]["lost"], 5);
+  const json loads = {{"lost", 5}, {"throttled", 1}, {"period", 211}};
+  EXPECT_EQ(answer["samples"]["events"], (json{{"loads", loads}}));
   EXPECT_EQ(answer["tensors"], 1);
   EXPECT_EQ(answer["moves"]["promoted_bytes"], kRegion);
 }
@@ -211,6 +216,28 @@ TEST_F(ApiTest, Metrics) {
   EXPECT_NE(text.find("thermocline_moved_bytes_total{from=\"slow\",to=\"fast\"}"
                       " 262144\n"),
             std::string::npos);
+  for (const std::string& line :
+       {R"(thermocline_event_lost_samples_total{event="loads"} 5)",
+        R"(thermocline_event_throttled_total{event="loads"} 1)",
+        R"(thermocline_event_period{event="loads"} 211)"}) {
+    EXPECT_NE(text.find('\n' + line + '\n'), text.npos) << line;
+  }
+}
+
+TEST_F(ApiTest, EventsAddUpAndHaveALimit) {
+  SampleBatch batch;
+  batch.fell_short("loads", 2, 0);
+  service->add(batch);
+  auto samples = service->samples();
+  EXPECT_EQ(samples.events.at("loads").lost, 7u);
+  EXPECT_EQ(samples.events.at("loads").period, 211u) << "as last told";
+  for (int i = 0; i < 1000; ++i) {
+    batch.fell_short("event " + std::to_string(i), 1, 0);
+  }
+  service->add(batch);
+  samples = service->samples();
+  EXPECT_EQ(samples.events.size(), SampleTotals::kMostEvents);
+  EXPECT_EQ(samples.lost, 5u + 2 + 2 + 1000) << "none is forgotten";
 }
 
 TEST_F(ApiTest, ShutdownIsRemembered) {
