@@ -43,12 +43,13 @@ void print_json(const RecordReport& report, const std::string& output) {
 void print_text(const RecordReport& report, const RecordOptions& asked) {
   std::fprintf(stderr,
                "%s: %s of %s time (%s on the wall), %llu samples, %llu lost, "
-               "%llu tensors, %llu operators, %s\n",
+               "%llu of other processes, %llu tensors, %llu operators, %s\n",
                asked.output.c_str(),
                show_seconds(static_cast<double>(report.run_ns) * 1e-9).c_str(),
                report.clock.c_str(), show_seconds(report.wall_s).c_str(),
                static_cast<unsigned long long>(report.samples),
                static_cast<unsigned long long>(report.lost),
+               static_cast<unsigned long long>(report.foreign),
                static_cast<unsigned long long>(report.tensors),
                static_cast<unsigned long long>(report.operators),
                show_bytes(static_cast<double>(report.file_bytes)).c_str());
@@ -104,8 +105,9 @@ void add_record(CLI::App& root, Outcome& outcome) {
   command
       ->add_option(
           "--source", given->record.source,
-          "samples: perf, stream:PATH (a perf pipe stream), stream (the same "
-          "from standard input), pages (the kernel's access tracking, where "
+          "samples: perf, stream:PATH (a perf pipe stream; made with perf "
+          "record --no-buffering -o -), stream (the same from standard "
+          "input), pages (the kernel's access tracking, where "
           "there is no PMU), none")
       ->capture_default_str();
   command

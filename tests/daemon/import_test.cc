@@ -119,8 +119,9 @@ TEST_F(Import, TheListShowsTheFormats) {
 
 // What perf sees of the whole machine: of it, the job's own samples are kept.
 TEST_F(Import, RecordTakesAStreamFromPerf) {
-  // In small buffers, for perf passes one on when it is half full.
-  const std::string perf = "perf record -a -m 4 -e page-faults -d -c 1 -o - ";
+  // At once, for perf passes a buffer on when it is half full.
+  const std::string perf =
+      "perf record -a --no-buffering -e page-faults -d -c 1 -o - ";
   if (shell(perf + "-- true >/dev/null 2>&1").status != 0) {
     GTEST_SKIP() << "perf is not installed, or may not record";
   }
