@@ -73,6 +73,10 @@ Error sampling_error(int error, const PerfEvent& event,
   switch (error) {
     case EACCES:
     case EPERM: return not_allowed(event, what, rights, whole_cpus);
+    case EBADF:
+      return not_found(what +
+                       "not a cgroup that perf knows; give one of cgroup v2 or "
+                       "of v1's perf_event hierarchy");
     case ESRCH: return not_found("no " + target);
     case EMFILE:
       return io(what + "too many open files (one for each event, thread and " +

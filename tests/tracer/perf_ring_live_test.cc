@@ -327,6 +327,39 @@ TEST(PerfRingLive, TooManyFilesOrBreakpointsAreNamed) {
   EXPECT_NE(points.find("give fewer events"), std::string::npos) << points;
 }
 
+TEST(PerfRingLive, NoMemoryForRingsIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become somebody else";
+  int paranoid = 3;
+  std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> paranoid;
+  if (paranoid < 0 || paranoid > 2) {
+    GTEST_SKIP() << "perf_event_paranoid is " << paranoid;
+  }
+  const auto said = in_child([](int to) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(1);
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_MEMLOCK, &none);
+    std::vector<std::unique_ptr<Sampler>> all;  // each takes what it can get
+    for (int i = 0; i < 1000; ++i) {
+      auto sampler = open_sampler("perf:page-faults", getpid());
+      if (!sampler) return say(to, outcome(sampler));
+      all.push_back(*std::move(sampler));
+    }
+  });
+  EXPECT_NE(said.find("permission: "), std::string::npos) << said;
+  EXPECT_NE(said.find("sysctl kernel.perf_event_mlock_kb="), std::string::npos)
+      << said;
+}
+
+TEST(PerfRingLive, AProcessThatIsGoneIsNamed) {
+  const int child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  const auto sampler = open_sampler("perf:page-faults", child);
+  ASSERT_FALSE(sampler);
+  EXPECT_EQ(sampler.error().code, Error::Code::kNotFound);
+  EXPECT_EQ(sampler.error().message, "no process " + std::to_string(child));
+}
+
 TEST(PerfRingLive, AMachineWithoutThePmuIsTold) {
   // An event of a PMU that is not there: type numbers are given out in order.
   PerfEvent event;

@@ -73,6 +73,7 @@ TEST(SamplingRights, EveryRefusalHasARemedy) {
   has(EINVAL, "--source none");
   has(EACCES, "CAP_PERFMON");
   EXPECT_EQ(why(ESRCH, nobody()), "no process 17");
+  EXPECT_NE(why(EBADF, nobody()).find("not a cgroup"), std::string::npos);
 }
 
 TEST(SamplingRights, AreReadFromTheKernelsFiles) {
