@@ -216,7 +216,7 @@ TEST_F(ApiTest, Metrics) {
   EXPECT_NE(text.find("thermocline_moved_bytes_total{from=\"slow\",to=\"fast\"}"
                       " 262144\n"),
             std::string::npos);
-  for (const std::string& line :
+  for (const std::string line :
        {R"(thermocline_event_lost_samples_total{event="loads"} 5)",
         R"(thermocline_event_throttled_total{event="loads"} 1)",
         R"(thermocline_event_period{event="loads"} 211)"}) {
