@@ -54,8 +54,8 @@ int run(int argc, char** argv) {
                  "JSON list of placements of the memory; the steps are run "
                  "under each, from one preparation");
   app.add_flag("--clock", clock,
-               "in the machine: its model is on during the steps only, and its "
-               "clock times them");
+               "in the machine: switch its model on before the first step, and "
+               "time the steps with its clock");
   app.add_flag("--list", listing, "tell which workloads there are");
   app.add_flag("--json", json, "with --list: as JSON");
   try {

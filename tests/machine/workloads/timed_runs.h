@@ -16,13 +16,15 @@ namespace thermocline {
 using Printer = std::function<void(const std::string&)>;
 
 /// `placements`: a file of them (page_placement.h), or empty: one run, where
-/// memory lies. `clock`: time the steps; the model is on meanwhile, and off
-/// before and after. Lines printed: for each array "array NAME START END",
-/// addresses in hexadecimal; in the process of each placement "placement NAME"
-/// and, when its steps are done, "timed {...}": begin_ns, end_ns (virtual),
-/// busy_ns and instructions (of the CPU it ran on: pin it), guest_ns.
-/// With placements, only copies return from the run: the first process exits,
-/// with 0, or with 1 at the first copy that does not. Errors: a bad file.
+/// memory lies. `clock`: time the steps; the model is switched on before the
+/// first of them, and stays on (each switch makes QEMU translate all anew, and
+/// 7.2 aborts at one in some hundred). Lines printed: for each array "array
+/// NAME START END", addresses in hexadecimal; in the process of each placement
+/// "placement NAME" and, when its steps are done, "timed {...}": begin_ns,
+/// end_ns (virtual), busy_ns and instructions (of the CPU it ran on: pin it),
+/// guest_ns. With placements, only copies return from the run: the first
+/// process exits, with 0, or with 1 at the first copy that does not. Errors: a
+/// bad file.
 Result<RunHooks> timed_runs(const std::string& placements, bool clock,
                             const Printer& print);
 
