@@ -1,13 +1,14 @@
 // estimator_trial: what tests/bench/estimator_accuracy needs of C++.
 //
 //   estimator_trial trim IN.trace OUT.trace BEGIN_NS END_NS
-//   estimator_trial plan SLOW.trace OUTPUT PLACEMENTS.json
+//   estimator_trial plan SLOW.trace ARRAYS PLACEMENTS.json
 //   estimator_trial score SLOW.trace FAST.trace PLACEMENTS.json
 //
 // trim leaves of a trace what lies between two instants, exactly. plan writes
-// the placements for a workload, whose printed OUTPUT names its arrays. score
-// prints, as JSON, what each estimator makes of each placement; it sees the
-// two endpoint traces and nothing of the runs in between.
+// the placements for a workload, of whose output ARRAYS holds the lines that
+// name its arrays. score prints, as JSON, what each estimator makes of each
+// placement; it sees the two endpoint traces and nothing of the runs in
+// between.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -82,10 +83,10 @@ std::vector<NamedSpan> arrays_in(const std::string& path) {
   return arrays;
 }
 
-void plan(const std::string& slow, const std::string& output,
+void plan(const std::string& slow, const std::string& arrays,
           const std::string& to) {
   Json all = Json::array();
-  for (const auto& one : mixed_placements(arrays_in(output), load(slow))) {
+  for (const auto& one : mixed_placements(arrays_in(arrays), load(slow))) {
     all.push_back(one.to_json());
   }
   std::ofstream(to) << all.dump() << "\n";
