@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "estimator/access_cost.h"
+#include "estimator/pair_costs.h"
+#include "estimator/smoothing.h"
 #include "estimator/tally.h"
 #include "estimator/windows.h"
 
@@ -19,6 +21,7 @@ struct Differential::Parts {
   Bytes private_bytes = 0;
   bool modelled = false;
   std::string job;
+  Savings savings;
 };
 
 namespace {
@@ -177,6 +180,7 @@ Result<Differential> Differential::build(Parts parts) {
   out.private_bytes_ = parts.private_bytes;
   out.modelled_ = parts.modelled;
   out.job_ = std::move(parts.job);
+  out.savings_ = std::move(parts.savings);
   return out;
 }
 
@@ -202,13 +206,14 @@ Result<Differential> Differential::from_pair(const Trace& slow,
   for (const Mapping& mapping : fast.mappings) regions.add(mapping);
   const auto [slow_cuts, fast_cuts] =
       cut_pair(slow, fast, static_cast<std::size_t>(options.windows));
-  const double weight = store_weight(*machine);
-  Tally both = mean(tally(slow, slow_cuts, regions, weight),
-                    tally(fast, fast_cuts, regions, weight));
+  auto costs = pair_costs(slow, fast, *machine, slow_cuts, fast_cuts, regions);
+  Tally both = mean(tally(slow, slow_cuts, regions, costs.slow),
+                    tally(fast, fast_cuts, regions, costs.fast));
+  smooth(both, regions, 2);
   return build({*std::move(machine), std::move(regions), std::move(both),
                 lengths(slow_cuts), lengths(fast_cuts), slow.info.page_bytes,
                 std::max(slow.end.private_bytes, fast.end.private_bytes), false,
-                job_of(slow)});
+                job_of(slow), std::move(costs.savings)});
 }
 
 Result<Differential> Differential::from_one(const Trace& trace,
@@ -226,13 +231,20 @@ Result<Differential> Differential::from_one(const Trace& trace,
   }
   RegionMap regions = regions_of(trace, options.region_bytes);
   const auto cuts = cut_one(trace, static_cast<std::size_t>(options.windows));
-  Tally counts = tally(trace, cuts, regions, store_weight(*machine));
+  Tally counts =
+      tally(trace, cuts, regions, by_accesses(store_weight(*machine)));
   const auto measured = lengths(cuts);
   auto other = other_endpoint(*machine, counts, measured, is_slow);
-  return build({*std::move(machine), std::move(regions), std::move(counts),
-                is_slow ? measured : other, is_slow ? other : measured,
-                trace.info.page_bytes, trace.end.private_bytes, true,
-                job_of(trace)});
+  return build({*std::move(machine),
+                std::move(regions),
+                std::move(counts),
+                is_slow ? measured : other,
+                is_slow ? other : measured,
+                trace.info.page_bytes,
+                trace.end.private_bytes,
+                true,
+                job_of(trace),
+                {}});
 }
 
 std::span<const WindowAccess> Differential::accesses(std::size_t w) const {
@@ -252,8 +264,10 @@ double Differential::window_ns(std::size_t w,
   // slow + fast is 1 but for rounding; dividing by it makes the endpoints
   // exact whatever the rounding of the shares.
   const Window& window = windows_[w];
+  const auto slowest = static_cast<TierId>(slowness_.size() - 1);
   return window.fast_ns +
-         (window.slow_ns - window.fast_ns) * (slow / (slow + fast));
+         (window.slow_ns - window.fast_ns) * (slow / (slow + fast)) -
+         savings_.saved_ns(w, placement, slowest);
 }
 
 double Differential::total_ns(std::span<const TierId> placement) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "estimator/machine.h"
+#include "estimator/savings.h"
 #include "traces/regions.h"
 #include "traces/result.h"
 #include "traces/trace.h"
@@ -26,10 +27,11 @@ namespace thermocline {
 
 // What one window did to one object. `loads` and `stores` are the mean of the
 // two traces' estimated counts. `cost` is the object's share of the window's
-// (slow - fast) time, in [0, 1]: the mean of its shares in the two traces, a
-// store counting store_weight() loads (access_cost.h). The shares of a window
-// sum to 1. A window without accesses borrows the shares of the nearest window
-// that has some (the earlier of two); its loads and stores stay 0.
+// (slow - fast) time, in [0, 1]: the mean of its shares in the two traces, by
+// what each sample stands for (pair_costs.h), with chance differences between
+// neighbours evened out (smoothing.h). The shares of a window sum to 1. A
+// window without accesses borrows the shares of the nearest window that has
+// some (the earlier of two); its loads and stores stay 0.
 struct WindowAccess {
   ObjectId object = 0;
   double loads = 0;
@@ -113,6 +115,7 @@ class Differential {
   Bytes private_bytes_ = 0;
   bool modelled_ = false;
   std::string job_;
+  Savings savings_;
 };
 
 }  // namespace thermocline

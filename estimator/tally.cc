@@ -7,7 +7,7 @@ namespace thermocline {
 namespace {
 
 // A period of 0 (a source that does not say) stands for one access.
-double weight(const Sample& sample) { return std::max(sample.period, 1U); }
+double accesses(const Sample& sample) { return std::max(sample.period, 1U); }
 
 void to_shares(std::vector<WindowAccess>& window) {
   double sum = 0;
@@ -19,8 +19,8 @@ void to_shares(std::vector<WindowAccess>& window) {
 // Adds up what a list of samples of one window touched.
 class Scratch {
  public:
-  Scratch(std::size_t objects, double store_weight)
-      : slot_(objects, kNone), store_weight_(store_weight) {}
+  Scratch(std::size_t objects, const Weigh& weigh)
+      : slot_(objects, kNone), weigh_(weigh) {}
 
   void add(ObjectId object, const Sample& sample) {
     if (slot_[object] == kNone) {
@@ -28,10 +28,9 @@ class Scratch {
       window_.push_back({object, 0, 0, 0});
     }
     WindowAccess& access = window_[slot_[object]];
-    const double count = weight(sample);
     const bool store = sample.access == Access::kStore;
-    (store ? access.stores : access.loads) += count;
-    access.cost += store ? count * store_weight_ : count;
+    (store ? access.stores : access.loads) += accesses(sample);
+    access.cost += weigh_(sample);
   }
 
   std::vector<WindowAccess> take() {
@@ -46,7 +45,7 @@ class Scratch {
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::vector<std::size_t> slot_;
   std::vector<WindowAccess> window_;
-  double store_weight_;
+  const Weigh& weigh_;
 };
 
 std::vector<WindowAccess> mean(const std::vector<WindowAccess>& a,
@@ -74,11 +73,19 @@ std::vector<WindowAccess> mean(const std::vector<WindowAccess>& a,
 
 }  // namespace
 
+Weigh by_accesses(double store_weight) {
+  return [store_weight](const Sample& sample) {
+    const bool store = sample.access == Access::kStore;
+    return accesses(sample) * (store ? store_weight : 1);
+  };
+}
+
 Tally tally(const Trace& trace, const WindowCuts& cuts,
-            const RegionMap& regions, double store_weight) {
+            const RegionMap& regions, const Weigh& weigh) {
   Tally out;
   out.windows.resize(cuts.at.size() - 1);
-  Scratch scratch(regions.regions().size(), store_weight);
+  Scratch scratch(regions.regions().size(), weigh);
+  out.samples = static_cast<double>(trace.samples.size());
   std::uint32_t window = 0;
   for (std::size_t s = 0; s < trace.samples.size(); ++s) {
     const Sample& sample = trace.samples[s];
@@ -86,10 +93,10 @@ Tally tally(const Trace& trace, const WindowCuts& cuts,
       out.windows[window] = scratch.take();
       window = cuts.of_sample[s];
     }
-    out.all += weight(sample);
+    out.all += accesses(sample);
     const auto object = regions.find(sample.address);
     if (!object) continue;
-    out.inside += weight(sample);
+    out.inside += accesses(sample);
     scratch.add(*object, sample);
   }
   out.windows[window] = scratch.take();
@@ -100,6 +107,7 @@ Tally mean(const Tally& a, const Tally& b) {
   Tally out;
   out.inside = (a.inside + b.inside) / 2;
   out.all = (a.all + b.all) / 2;
+  out.samples = (a.samples + b.samples) / 2;
   for (std::size_t w = 0; w < a.windows.size(); ++w) {
     out.windows.push_back(mean(a.windows[w], b.windows[w]));
   }

@@ -4,6 +4,7 @@
 // their period).
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "estimator/differential.h"
@@ -13,15 +14,22 @@ namespace thermocline {
 
 struct Tally {
   // By window; each ordered by object. cost holds the share of the window's
-  // weight, loads + store_weight * stores.
+  // weight.
   std::vector<std::vector<WindowAccess>> windows;
   double inside = 0;  // accesses that lie in a region
   double all = 0;     // all accesses
+  double samples = 0;
 };
+
+/// What a sample weighs: a figure above 0.
+using Weigh = std::function<double(const Sample&)>;
+
+/// The accesses that a sample stands for; a store counts store_weight times.
+Weigh by_accesses(double store_weight);
 
 /// Counts the samples of a trace by window and region.
 Tally tally(const Trace& trace, const WindowCuts& cuts,
-            const RegionMap& regions, double store_weight);
+            const RegionMap& regions, const Weigh& weigh);
 
 /// The mean of two tallies, window by window; where only one of them has
 /// accesses, that one.

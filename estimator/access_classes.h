@@ -1,0 +1,60 @@
+// AccessClasses: the ways in which a job touches memory.
+//
+// Accesses are not worth the same: a miss that the next instruction waits for
+// costs ten times one of a stream. What an access is like is told by the code
+// that makes it, so samples are put in classes by instruction and by load or
+// store; rare ones share a class for each of these two. What is known of a
+// class comes from both endpoint traces.
+//
+// A class is sequential if its samples advance: among the 64 samples of its
+// kind (load or store, whatever the instruction) before one, the nearest
+// address lies far closer than chance has it, and nearly always on the same
+// side. Then the way between two samples also says how many lines the code
+// really went through: a prefetcher hides misses from the PMU, and the link
+// carries their lines all the same.
+//
+// Thread safety: const after construction. Units: nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/trace.h"
+
+namespace thermocline {
+
+struct AccessClass {
+  bool store = false;
+  bool sequential = false;
+  double lines = 1;   // that pass the link for each sampled access
+  double period = 1;  // accesses that a sample stands for, on average
+};
+
+class AccessClasses {
+ public:
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::uint64_t kFewest =
+      100;  // samples of a class of its own
+
+  /// Learns the classes of a pair of traces. Cost: O(samples * 64).
+  AccessClasses(const Trace& slow, const Trace& fast);
+
+  /// False where samples do not say which instruction made them.
+  bool known() const { return classes_.size() > 2; }
+  const std::vector<AccessClass>& all() const { return classes_; }
+  std::size_t of(const Sample& sample) const;
+
+  /// Mean latency of each class in a trace; 0 where it is not told. Requires:
+  /// cycles_per_ns > 0.
+  std::vector<double> latencies(const Trace& trace, double cycles_per_ns) const;
+
+ private:
+  void look_at_order(const Trace& trace);
+
+  std::vector<AccessClass> classes_;  // the last two: other loads and stores
+  std::unordered_map<Address, std::uint32_t> loads_;  // by instruction
+  std::unordered_map<Address, std::uint32_t> stores_;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,143 @@
+#include "estimator/class_costs.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace thermocline {
+namespace {
+
+constexpr double kLine = 64;
+constexpr double kInFlight = 10;
+constexpr double kRuns = 0.3;    // excess of a class following itself
+constexpr double kHeld = 0.1;    // of a class with evidence, to the prior
+constexpr double kFixed = 100;   // of one without
+constexpr int kRefinements = 5;  // the solution is the prior of the next
+constexpr int kSweeps = 50;
+
+double transfer_ns(double bytes_per_s) {
+  return bytes_per_s > 0 ? kLine * 1e9 / bytes_per_s : 0;
+}
+
+double prior_ns(const AccessClass& what, const Tier& tier) {
+  const double link = link_ns(what, tier);
+  if (what.sequential) return link * what.period;
+  const double wait = (what.store ? tier.write_ns : tier.read_ns) / kInFlight;
+  // Both at once: somewhat more than the larger.
+  return what.period * std::pow(std::pow(link, 4) + std::pow(wait, 4), 0.25);
+}
+
+// Sums of a group's counts times counts, and times its time.
+struct Normal {
+  std::vector<std::vector<double>> a;
+  std::vector<double> b;
+  double time = 0;
+  std::vector<double> counts;
+};
+
+Normal gather(const Trace& trace, const std::vector<std::size_t>& of,
+              std::size_t classes) {
+  Normal out;
+  out.a.assign(classes, std::vector<double>(classes, 0));
+  out.b.assign(classes, 0);
+  out.counts.assign(classes, 0);
+  Nanos before = trace.start_ns();
+  std::vector<double> x(classes, 0);
+  std::vector<std::size_t> present;
+  for (std::size_t s = 0; s < of.size(); ++s) {
+    if (x[of[s]]++ == 0) present.push_back(of[s]);
+    const bool last = s + 1 == of.size();
+    if ((s + 1) % kGroup != 0 && !last) continue;
+    const Nanos now =
+        last ? trace.start_ns() + trace.run_ns() : trace.samples[s].time;
+    const auto time = static_cast<double>(std::max<Nanos>(now - before, 0));
+    before = std::max(before, now);
+    for (const auto i : present) {
+      for (const auto j : present) out.a[i][j] += x[i] * x[j];
+      out.b[i] += x[i] * time;
+      out.counts[i] += x[i];
+    }
+    out.time += time;
+    for (const auto i : present) x[i] = 0;
+    present.clear();
+  }
+  return out;
+}
+
+// By class, how much more often than by chance it follows itself, 0 to 1.
+std::vector<double> runs(const std::vector<std::size_t>& of,
+                         const std::vector<double>& counts) {
+  std::vector<double> out(counts.size(), 0);
+  for (std::size_t s = 1; s < of.size(); ++s) {
+    if (of[s] == of[s - 1]) ++out[of[s]];
+  }
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    const double chance = counts[c] / static_cast<double>(of.size());
+    if (counts[c] < 2 || chance >= 1) {
+      out[c] = 0;
+      continue;
+    }
+    out[c] = (out[c] / (counts[c] - 1) - chance) / (1 - chance);
+  }
+  return out;
+}
+
+void scale_to_time(std::vector<double>& costs, const Normal& normal) {
+  double sum = 0;
+  for (std::size_t c = 0; c < costs.size(); ++c) {
+    sum += costs[c] * normal.counts[c];
+  }
+  for (double& cost : costs) cost *= sum > 0 ? normal.time / sum : 0;
+}
+
+// Coordinate descent; what is held pulls to where it was.
+void solve(const Normal& normal, const std::vector<double>& held,
+           std::vector<double>& costs) {
+  const std::vector<double> prior = costs;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t c = 0; c < costs.size(); ++c) {
+      const double own = normal.a[c][c];
+      if (own <= 0) continue;
+      double rest = normal.b[c] + held[c] * own * prior[c];
+      for (std::size_t d = 0; d < costs.size(); ++d) {
+        if (d != c) rest -= normal.a[c][d] * costs[d];
+      }
+      costs[c] = std::max(0.0, rest / (own * (1 + held[c])));
+    }
+  }
+}
+
+}  // namespace
+
+double link_ns(const AccessClass& what, const Tier& tier) {
+  const double read = transfer_ns(tier.read_bytes_per_s);
+  const double write = transfer_ns(tier.write_bytes_per_s);
+  return what.lines * (what.store ? read + write : read);
+}
+
+std::vector<double> class_costs(const Trace& trace,
+                                const AccessClasses& classes,
+                                const Tier& tier) {
+  std::vector<std::size_t> of;
+  of.reserve(trace.samples.size());
+  for (const Sample& sample : trace.samples) of.push_back(classes.of(sample));
+  const std::size_t count = classes.all().size();
+  const Normal normal = gather(trace, of, count);
+  std::vector<double> costs;
+  for (const auto& one : classes.all()) costs.push_back(prior_ns(one, tier));
+  if (std::any_of(costs.begin(), costs.end(),
+                  [](double cost) { return cost <= 0; })) {
+    costs.assign(count, 1);  // a machine that does not say
+  }
+  scale_to_time(costs, normal);
+  std::vector<double> held;
+  for (const double run : runs(of, normal.counts)) {
+    held.push_back(run > kRuns ? kHeld : kFixed);
+  }
+  for (int i = 0; i < kRefinements; ++i) {
+    solve(normal, held, costs);
+    scale_to_time(costs, normal);
+  }
+  return costs;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,38 @@
+// Class costs: what an access of each class costs a job that lies in one tier,
+// solved from the trace.
+//
+// A trace is cut into groups of 16 samples in a row. The time of a group is
+// the sum of its classes' costs; from all groups, non-negative least squares
+// give the costs, held to a prior (what the machine's figures make of a class)
+// where the trace has no evidence: classes that come mixed finely, always in
+// the same proportion, cannot be told apart by time. Evidence is that a sample
+// is followed by one of its own class more often than chance has it.
+//
+// Prior: a sequential access costs the transfer of its lines (64 bytes at the
+// tier's bandwidth, and for a store the line's way back), any other that or a
+// tenth of the latency, whichever is larger: ten loads are in flight on the
+// cores of today.
+//
+// Thread safety: pure functions. Units: nanoseconds for each sample (not
+// access).
+#pragma once
+
+#include <vector>
+
+#include "estimator/access_classes.h"
+#include "estimator/machine.h"
+
+namespace thermocline {
+
+inline constexpr std::size_t kGroup = 16;  // samples
+
+/// Time that the lines of one access of this class hold the tier's link; 0
+/// where the machine does not know its bandwidths.
+double link_ns(const AccessClass& what, const Tier& tier);
+
+/// By class, the cost of one sample of `trace`, which ran all in `tier`. Their
+/// sum over all samples is the run time. Requires: a sorted trace with samples.
+std::vector<double> class_costs(const Trace& trace,
+                                const AccessClasses& classes, const Tier& tier);
+
+}  // namespace thermocline

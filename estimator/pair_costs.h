@@ -1,0 +1,32 @@
+// PairCosts: what each sample of a pair of endpoint traces stands for in time.
+//
+// A class of accesses (access_classes.h) cost so much in all of the slow run
+// and so much in all of the fast one (class_costs.h); what it would gain is the
+// difference, and each of its samples has an equal part of that. How parts of
+// different tiers overlap is told by Savings.
+//
+// Where samples do not tell their instructions, a sample weighs what the
+// machine makes of its accesses (access_cost.h), and nothing overlaps.
+//
+// Thread safety: pure.
+#pragma once
+
+#include "estimator/machine.h"
+#include "estimator/savings.h"
+#include "estimator/tally.h"
+
+namespace thermocline {
+
+struct PairCosts {
+  Weigh slow;  // of the slow trace's samples: share of the gain, any unit
+  Weigh fast;  // of the fast trace's
+  Savings savings;
+};
+
+/// Requires: sorted traces with samples, of the machine's slowest and fastest
+/// tier; the cuts and regions are theirs. The functions outlive the traces.
+PairCosts pair_costs(const Trace& slow, const Trace& fast,
+                     const Machine& machine, const WindowCuts& slow_cuts,
+                     const WindowCuts& fast_cuts, const RegionMap& regions);
+
+}  // namespace thermocline
