@@ -8,9 +8,10 @@ namespace {
 
 constexpr double kLine = 64;
 constexpr double kInFlight = 10;
-constexpr double kRuns = 0.3;    // excess of a class following itself
-constexpr double kHeld = 0.1;    // of a class with evidence, to the prior
-constexpr double kFixed = 100;   // of one without
+constexpr double kRuns = 0.3;   // excess of a class following itself
+constexpr double kHeld = 0.1;   // of a class with evidence, to the prior
+constexpr double kFixed = 100;  // of one without
+constexpr double kMostScale = 3;
 constexpr int kRefinements = 5;  // the solution is the prior of the next
 constexpr int kSweeps = 50;
 
@@ -18,10 +19,16 @@ double transfer_ns(double bytes_per_s) {
   return bytes_per_s > 0 ? kLine * 1e9 / bytes_per_s : 0;
 }
 
-double prior_ns(const AccessClass& what, const Tier& tier) {
+// `latency`: as sampled; 0: not told.
+double prior_ns(const AccessClass& what, const Tier& tier, double latency) {
   const double link = link_ns(what, tier);
   if (what.sequential) return link * what.period;
-  const double wait = (what.store ? tier.write_ns : tier.read_ns) / kInFlight;
+  const double idle = what.store ? tier.write_ns : tier.read_ns;
+  // Those that were in flight before it.
+  const double ahead = latency > 0 && link > 0
+                           ? std::max(0.0, latency - idle) / link
+                           : kInFlight - 1;
+  const double wait = idle / (1 + ahead);
   // Both at once: somewhat more than the larger.
   return what.period * std::pow(std::pow(link, 4) + std::pow(wait, 4), 0.25);
 }
@@ -81,12 +88,22 @@ std::vector<double> runs(const std::vector<std::size_t>& of,
   return out;
 }
 
-void scale_to_time(std::vector<double>& costs, const Normal& normal) {
-  double sum = 0;
+// What the link does not explain is not the sequential classes': the others
+// are scaled to it, within reason; then all are to the rest.
+void scale_to_time(std::vector<double>& costs, const Normal& normal,
+                   const AccessClasses& classes) {
+  double sequential = 0, other = 0;
   for (std::size_t c = 0; c < costs.size(); ++c) {
+    auto& sum = classes.all()[c].sequential ? sequential : other;
     sum += costs[c] * normal.counts[c];
   }
-  for (double& cost : costs) cost *= sum > 0 ? normal.time / sum : 0;
+  const double left = other > 0 ? (normal.time - sequential) / other : 1;
+  const double by = std::clamp(left, 1 / kMostScale, kMostScale);
+  const double sum = sequential + other * by;
+  const double all = sum > 0 ? normal.time / sum : 0;
+  for (std::size_t c = 0; c < costs.size(); ++c) {
+    costs[c] *= classes.all()[c].sequential ? all : all * by;
+  }
 }
 
 // Coordinate descent; what is held pulls to where it was.
@@ -115,27 +132,30 @@ double link_ns(const AccessClass& what, const Tier& tier) {
 }
 
 std::vector<double> class_costs(const Trace& trace,
-                                const AccessClasses& classes,
-                                const Tier& tier) {
+                                const AccessClasses& classes, const Tier& tier,
+                                double cycles_per_ns) {
   std::vector<std::size_t> of;
   of.reserve(trace.samples.size());
   for (const Sample& sample : trace.samples) of.push_back(classes.of(sample));
   const std::size_t count = classes.all().size();
   const Normal normal = gather(trace, of, count);
+  const auto latency = classes.latencies(trace, cycles_per_ns);
   std::vector<double> costs;
-  for (const auto& one : classes.all()) costs.push_back(prior_ns(one, tier));
+  for (std::size_t c = 0; c < count; ++c) {
+    costs.push_back(prior_ns(classes.all()[c], tier, latency[c]));
+  }
   if (std::any_of(costs.begin(), costs.end(),
                   [](double cost) { return cost <= 0; })) {
     costs.assign(count, 1);  // a machine that does not say
   }
-  scale_to_time(costs, normal);
+  scale_to_time(costs, normal, classes);
   std::vector<double> held;
   for (const double run : runs(of, normal.counts)) {
     held.push_back(run > kRuns ? kHeld : kFixed);
   }
   for (int i = 0; i < kRefinements; ++i) {
     solve(normal, held, costs);
-    scale_to_time(costs, normal);
+    scale_to_time(costs, normal, classes);
   }
   return costs;
 }

@@ -9,9 +9,13 @@
 // is followed by one of its own class more often than chance has it.
 //
 // Prior: a sequential access costs the transfer of its lines (64 bytes at the
-// tier's bandwidth, and for a store the line's way back), any other that or a
-// tenth of the latency, whichever is larger: ten loads are in flight on the
-// cores of today.
+// tier's bandwidth, and for a store the line's way back). Any other costs that,
+// or the latency of idle memory shared with those that were in flight before
+// it, whichever is larger; how many they were its sampled latency tells, by
+// what it exceeds that of idle memory: a miss that finds the link idle is
+// waited for, one of a burst is not. Where latencies are not sampled, nine are
+// taken to be before it. Time that the links do not explain is the others', not
+// the sequential classes'.
 //
 // Thread safety: pure functions. Units: nanoseconds for each sample (not
 // access).
@@ -33,6 +37,7 @@ double link_ns(const AccessClass& what, const Tier& tier);
 /// By class, the cost of one sample of `trace`, which ran all in `tier`. Their
 /// sum over all samples is the run time. Requires: a sorted trace with samples.
 std::vector<double> class_costs(const Trace& trace,
-                                const AccessClasses& classes, const Tier& tier);
+                                const AccessClasses& classes, const Tier& tier,
+                                double cycles_per_ns);
 
 }  // namespace thermocline

@@ -26,7 +26,7 @@ struct Run {
 Run look_at(const Trace& trace, const AccessClasses& classes, const Tier& tier,
             double cycles_per_ns) {
   Run run;
-  run.cost = class_costs(trace, classes, tier);
+  run.cost = class_costs(trace, classes, tier, cycles_per_ns);
   const std::size_t count = classes.all().size();
   run.samples.assign(count, 0);
   for (const Sample& sample : trace.samples) ++run.samples[classes.of(sample)];
