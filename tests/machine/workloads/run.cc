@@ -1,7 +1,11 @@
 #include "tests/machine/workloads/run.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -57,6 +61,13 @@ std::string seconds_since(Clock::time_point began) {
   return text;
 }
 
+// Whoever measures may say when to begin: by opening the FIFO that
+// WORKLOAD_GO names.
+void await_go() {
+  const char* const fifo = std::getenv("WORKLOAD_GO");
+  if (fifo != nullptr) close(open(fifo, O_RDONLY));
+}
+
 }  // namespace
 
 Result<std::uint64_t> run_workload(
@@ -80,6 +91,7 @@ Result<std::uint64_t> run_workload(
   together(copies, [](Copy& copy) { copy.workload->prepare(); });
 
   print("prepared");  // measurements may begin
+  await_go();
   if (hooks.begin) {
     if (auto ok = hooks.begin(arrays_of(copies)); !ok) return ok.error();
   }

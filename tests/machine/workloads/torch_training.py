@@ -10,6 +10,7 @@ the same bits on the same kind of CPU.
 import argparse
 import hashlib
 import json
+import os
 import struct
 import sys
 import time
@@ -299,6 +300,8 @@ def main():
     before = held_out(workload, args.seed)
     total = hashlib.sha256()
     print("prepared", flush=True)
+    if "WORKLOAD_GO" in os.environ:
+        open(os.environ["WORKLOAD_GO"]).close()  # until somebody opens the FIFO
     for step, (loss, seconds) in enumerate(train(workload, args)):
         total.update(struct.pack("<d", loss))
         print(f"step {step} checksum 0x{bits(loss)} seconds {seconds:.3f}", flush=True)
