@@ -24,14 +24,15 @@ bool each_ring_record(std::span<const std::uint8_t> ring, std::uint64_t tail,
   const std::uint64_t mask = ring.size() - 1;
   if (head - tail > ring.size()) return false;
   while (head - tail >= kPerfHeaderBytes) {
-    // Records are multiples of 8 bytes, so a header never straddles.
     const auto at = static_cast<std::size_t>(tail & mask);
     if (ring.size() - at < kPerfHeaderBytes) return false;
     PerfHeader header;
     std::memcpy(&header.type, ring.data() + at, 4);
     std::memcpy(&header.misc, ring.data() + at + 4, 2);
     std::memcpy(&header.size, ring.data() + at + 6, 2);
-    if (header.size < kPerfHeaderBytes || header.size > head - tail) {
+    // Sizes are multiples of 8 bytes, so that a header never straddles.
+    if (header.size < kPerfHeaderBytes || header.size % 8 != 0 ||
+        header.size > head - tail) {
       return false;
     }
     const std::size_t before_end = ring.size() - at;

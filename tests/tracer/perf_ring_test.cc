@@ -49,6 +49,9 @@ TEST(RingRecords, NonsenseStopsTheWalk) {
   EXPECT_FALSE(each_ring_record(ring, 0, 8, scratch, use)) << "beyond head";
   EXPECT_FALSE(each_ring_record(ring, 0, 65, scratch, use)) << "overrun";
   EXPECT_TRUE(each_ring_record(ring, 8, 8, scratch, use)) << "nothing new";
+  const auto odd = PerfBytes().record(9, PerfBytes().u32(1).put('x')).bytes;
+  std::copy(odd.begin(), odd.end(), ring.begin());
+  EXPECT_FALSE(each_ring_record(ring, 0, 16, scratch, use)) << "size 13";
 }
 
 TEST(SampleBatch, WhatIsLeftOutTakesItsPidWithIt) {
