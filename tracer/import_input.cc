@@ -14,8 +14,8 @@
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
-constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
+// What next() and head() show at most.
+constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -120,13 +120,12 @@ ImportInput ImportInput::memory(std::span<const std::uint8_t> bytes,
 
 std::string_view ImportInput::head() {
   CHECK(impl_->offset == 0);
-  while (impl_->ahead < kHeadBytes) {
+  while (impl_->ahead < kChunkBytes) {
     const auto got = impl_->unpacked(impl_->ahead);
     if (!got || *got == 0) break;
     impl_->ahead += *got;
   }
-  const auto shown = std::min(impl_->ahead, kHeadBytes);
-  return {reinterpret_cast<const char*>(impl_->chunk.data()), shown};
+  return {reinterpret_cast<const char*>(impl_->chunk.data()), impl_->ahead};
 }
 
 Result<std::span<const std::uint8_t>> ImportInput::next() {

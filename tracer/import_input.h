@@ -36,7 +36,7 @@ class ImportInput {
   /// Requires: next() was not called before.
   std::string_view head();
 
-  /// The next bytes, at most 256 KiB, valid until the next call; empty at the
+  /// The next bytes, at most 64 KiB, valid until the next call; empty at the
   /// end. Errors: kIo; kCorrupt, with the offset, for packed bytes that do not
   /// unpack or are cut.
   Result<std::span<const std::uint8_t>> next();
