@@ -1,5 +1,6 @@
 // Operations on places: an address, a tensor, all regions by heat.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -165,7 +166,7 @@ json describe(Service& service, const Place& place) {
   json by_tier = json::object();
   double all = 0;
   for (TierId t = 0; t < tiers.size(); ++t) {
-    by_tier[tiers[t].name] = static_cast<Bytes>(bytes[t] + 0.5);
+    by_tier[tiers[t].name] = static_cast<Bytes>(std::llround(bytes[t]));
     all += bytes[t];
   }
   const auto most = std::max_element(bytes.begin(), bytes.end());

@@ -72,16 +72,16 @@ Finding demotion(const Patient& patient) {
 
 // Device memory that is not the kernel's yet, and persistent memory.
 Finding persistent(const Patient& patient) {
-  const auto folder = patient.root + "/sys/bus/dax/devices";
+  const std::filesystem::path devices = patient.root + "/sys/bus/dax/devices";
   std::string idle, have;
-  for (const auto& name : names_in(folder)) {
+  for (const auto& name : names_in(devices)) {
     std::error_code none;
     const auto driver =
-        std::filesystem::read_symlink(folder + "/" + name + "/driver", none);
+        std::filesystem::read_symlink(devices / name / "driver", none);
     auto& list = driver.filename() == "kmem" ? have : idle;
     list += (list.empty() ? "" : ", ") + name;
-    const auto bytes = std::strtoull(
-        first_line(folder + "/" + name + "/size").c_str(), nullptr, 10);
+    const auto bytes =
+        std::strtoull(first_line(devices / name / "size").c_str(), nullptr, 10);
     if (bytes > 0) list += " (" + in_gib(bytes) + ")";
   }
   if (!idle.empty()) {

@@ -212,9 +212,9 @@ Status read_json_list(ImportInput& in, const JsonUse& use) {
 }
 
 const json& member_of(const json& object, const char* name) {
-  static const json kNone;
+  static const json none;
   const auto found = object.find(name);
-  return found == object.end() ? kNone : *found;
+  return found == object.end() ? none : *found;
 }
 
 }  // namespace thermocline

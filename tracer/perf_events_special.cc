@@ -89,6 +89,9 @@ Result<PerfEvent> from_sysfs(const std::string& name, const std::string& text) {
   PerfEvent event;
   event.name = name;
   event.type = PERF_TYPE_RAW;
+  const auto strange =
+      unsupported("event \"" + name + "\": the kernel describes it as " + text +
+                  ", which is not understood; name another");
   std::string_view rest = text;
   while (!rest.empty()) {
     auto value = cut(rest, ',');
@@ -96,8 +99,7 @@ Result<PerfEvent> from_sysfs(const std::string& name, const std::string& text) {
     std::uint64_t number = 0;
     if (!read_number(value, number) ||
         (key != "event" && key != "umask" && key != "ldlat")) {
-      return unsupported("event \"" + name + "\": the kernel describes it as " +
-                         text + ", which is not understood; name another");
+      return strange;
     }
     if (key == "event") event.config |= number;
     if (key == "umask") event.config |= number << 8;

@@ -37,8 +37,9 @@ inline std::uint64_t scaled_period(const PerfEvent& event, double scale) {
   if (scale == 1) return event.period;
   const auto step = std::max<std::uint64_t>(event.period_step, 1);
   const double wanted = static_cast<double>(event.period) * scale;
+  const std::uint64_t most = kLongestPeriod / step;
   const double steps = std::clamp(wanted / static_cast<double>(step), 1.0,
-                                  static_cast<double>(kLongestPeriod / step));
+                                  static_cast<double>(most));
   const auto whole = static_cast<std::uint64_t>(std::llround(steps));
   if (whole * step <= event.least_period) return event.least_period;
   return step * next_prime(whole);

@@ -140,7 +140,7 @@ std::vector<MixedPlacement> mixed_placements(
   const auto none = [](std::size_t) { return false; };
   maker.add("endpoint", "all_slow", true, none);
   maker.add("endpoint", "all_fast", false, none);
-  for (const std::size_t percent : {10, 25, 50, 75, 90}) {
+  for (const std::size_t percent : {10u, 25u, 50u, 75u, 90u}) {
     maker.add("percent", "percent-" + std::to_string(percent), true,
               [&](std::size_t i) { return pages[i] / kPage % 100 < percent; });
   }
@@ -150,13 +150,13 @@ std::vector<MixedPlacement> mixed_placements(
             [&](std::size_t i) { return i >= count / 2; });
   maker.add("range", "lower-quarter", true,
             [&](std::size_t i) { return i < count / 4; });
-  for (const std::size_t percent : {70, 80, 90}) {
+  for (const std::size_t percent : {70u, 80u, 90u}) {
     maker.add(
         "split", "upper-" + std::to_string(percent), true,
         [&](std::size_t i) { return i * 100 >= count * (100 - percent); });
   }
   const auto rank = ranks(pages, slow);
-  for (const std::size_t percent : {10, 25, 50}) {
+  for (const std::size_t percent : {10u, 25u, 50u}) {
     maker.add("hot", "hottest-" + std::to_string(percent), true,
               [&](std::size_t i) { return rank[i] * 100 < count * percent; });
   }

@@ -47,7 +47,7 @@ class ApiTest : public ::testing::Test {
     api = std::make_unique<Api>(*service);
   }
   json ask(const std::string& text) {
-    const auto answer = json::parse(api->answer(text), nullptr, false);
+    auto answer = json::parse(api->answer(text), nullptr, false);
     EXPECT_TRUE(answer.is_object()) << text;
     EXPECT_EQ(answer.value("v", 0), 1) << text;
     return answer;

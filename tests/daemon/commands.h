@@ -92,7 +92,7 @@ class Commands : public ::testing::Test {
     return text.str();
   }
   std::string small_trace() const {
-    const auto path = scratch / "small.trace";
+    auto path = scratch / "small.trace";
     Trace trace;
     trace.info.command = {"job"};
     Sample sample;

@@ -60,6 +60,7 @@ class Child {
       ::dup2(ready[1], 9);
       ::fcntl(9, F_SETFD, 0);  // where it was 9 already, dup2 did nothing
       std::vector<char*> words;
+      words.reserve(command.size() + 1);
       for (const auto& word : command) {
         words.push_back(const_cast<char*>(word.c_str()));
       }
