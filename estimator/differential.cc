@@ -30,6 +30,9 @@ namespace {
 // addresses of the two runs cannot be the same.
 constexpr double kCommonShare = 0.5;
 
+// Whole nanoseconds up to here are exact in a double.
+constexpr Nanos kLongest = Nanos{1} << 53;
+
 Status check(const Differential::Options& options) {
   if (options.windows < 1 || options.windows > 100000) {
     return invalid("windows must be 1 to 100000, not " +
@@ -48,6 +51,11 @@ Status check(const Trace& trace, const std::string& which) {
   }
   if (trace.run_ns() <= 0) {
     return invalid("the " + which + " trace has no run time");
+  }
+  if (trace.run_ns() >= kLongest) {
+    return invalid("the " + which + " trace says to have run for " +
+                   std::to_string(trace.run_ns() / 1'000'000'000) +
+                   " s; more than 104 days are not estimated");
   }
   return {};
 }
@@ -181,7 +189,23 @@ Result<Differential> Differential::build(Parts parts) {
   out.modelled_ = parts.modelled;
   out.job_ = std::move(parts.job);
   out.savings_ = std::move(parts.savings);
+  out.savings_.index(out.objects().size());
+  out.benefits_ =
+      Benefits(out.slow_ns_, out.fast_ns_, out.gains(), out.slowness_);
   return out;
+}
+
+std::vector<double> Differential::gains() const {
+  std::vector<double> gain(objects().size(), 0);
+  for (std::size_t w = 0; w < windows_.size(); ++w) {
+    double sum = 0;  // 1 but for rounding
+    for (const WindowAccess& access : accesses(w)) sum += access.cost;
+    const double whole = windows_[w].slow_ns - windows_[w].fast_ns;
+    for (const WindowAccess& access : accesses(w)) {
+      gain[access.object] += whole * (access.cost / sum);
+    }
+  }
+  return gain;
 }
 
 Result<Differential> Differential::from_pair(const Trace& slow,
@@ -271,12 +295,8 @@ double Differential::window_ns(std::size_t w,
 }
 
 double Differential::total_ns(std::span<const TierId> placement) const {
-  CHECK(placement.size() == regions_.regions().size());
-  double total = 0;
-  for (std::size_t w = 0; w < windows_.size(); ++w) {
-    total += window_ns(w, placement);
-  }
-  return total;
+  const auto slowest = static_cast<TierId>(slowness_.size() - 1);
+  return to_ns(benefits_.total(placement) - savings_.saved(placement, slowest));
 }
 
 double Differential::move_ns(Bytes bytes, TierId from, TierId to) const {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "estimator/benefits.h"
 #include "estimator/machine.h"
 #include "estimator/savings.h"
 #include "traces/regions.h"
@@ -86,7 +87,13 @@ class Differential {
   /// in the slowest (fastest) tier the sum is slow_ns() (fast_ns()) to the
   /// last bit. Cost: O(accesses of the window).
   double window_ns(std::size_t w, std::span<const TierId> placement) const;
+  /// Sum of all windows, to 1/256 ns an object. Cost: O(objects + samples that
+  /// may save).
   double total_ns(std::span<const TierId> placement) const;
+  /// What total_ns() is made of: benefits less savings. placed_job.h follows
+  /// single moves with it.
+  const Benefits& benefits() const { return benefits_; }
+  const Savings& savings() const { return savings_; }
 
   /// Time that one move of `bytes` between tiers takes from the job: both
   /// transfers at the tiers' bandwidths plus the kernel's work per page.
@@ -98,6 +105,7 @@ class Differential {
  private:
   struct Parts;  // what from_pair and from_one have in common
   static Result<Differential> build(Parts parts);
+  std::vector<double> gains() const;  // of the objects, over all windows
   struct Window {
     double slow_ns = 0;
     double fast_ns = 0;
@@ -115,6 +123,7 @@ class Differential {
   Bytes private_bytes_ = 0;
   bool modelled_ = false;
   std::string job_;
+  Benefits benefits_;
   Savings savings_;
 };
 

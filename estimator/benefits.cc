@@ -1,0 +1,144 @@
+#include "estimator/benefits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "traces/result.h"
+
+// The batch is compiled for what the processor at hand can do.
+#if defined(__x86_64__)
+#define THERMOCLINE_WIDE \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#include <immintrin.h>
+#endif
+
+namespace thermocline {
+namespace {
+
+constexpr std::size_t kRows = 4;    // placements at a time
+constexpr std::size_t kBlock = 64;  // objects at a time
+
+// To sums[r] is added what the objects add that row r has in tier t. The kRows
+// rows lie one after the other, each figures.size() long.
+using Figures = std::span<const FineNanos>;
+
+void add_plain(const TierId* rows, std::size_t from, Figures figures, TierId t,
+               FineNanos* sums) {
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const TierId* const row = rows + r * figures.size();
+    FineNanos sum = 0;
+    for (std::size_t o = from; o < figures.size(); ++o) {
+      sum += row[o] == t ? figures[o] : 0;
+    }
+    sums[r] += sum;
+  }
+}
+
+#if defined(__x86_64__)
+// Returns: how many objects are done; a block that is not whole is not.
+THERMOCLINE_WIDE std::size_t add_wide(const TierId* rows, Figures figures,
+                                      TierId t, FineNanos* sums) {
+  __m512i sum[kRows] = {};
+  const __m512i wanted = _mm512_set1_epi8(static_cast<char>(t));
+  std::size_t o = 0;
+  for (; o + kBlock <= figures.size(); o += kBlock) {
+    __mmask64 in[kRows];
+    for (std::size_t r = 0; r < kRows; ++r) {
+      in[r] = _mm512_cmpeq_epi8_mask(
+          _mm512_loadu_si512(rows + r * figures.size() + o), wanted);
+    }
+    for (std::size_t i = 0; i < kBlock; i += 8) {
+      const __m512i eight = _mm512_loadu_si512(figures.data() + o + i);
+      for (std::size_t r = 0; r < kRows; ++r) {
+        sum[r] = _mm512_mask_add_epi64(
+            sum[r], static_cast<__mmask8>(in[r] >> i), sum[r], eight);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < kRows; ++r) {
+    FineNanos eight[8];
+    _mm512_storeu_si512(eight, sum[r]);
+    sums[r] = std::accumulate(eight, eight + 8, sums[r]);
+  }
+  return o;
+}
+
+bool wide() {
+  return __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq");
+}
+#else
+std::size_t add_wide(const TierId*, Figures, TierId, FineNanos*) { return 0; }
+bool wide() { return false; }
+#endif
+
+}  // namespace
+
+FineNanos to_fine(double ns) { return std::llround(ns * kFine); }
+
+Benefits::Benefits(double slow_ns, double fast_ns, std::span<const double> gain,
+                   std::span<const double> slowness)
+    : objects_(gain.size()), tiers_(slowness.size()), fast_(to_fine(fast_ns)) {
+  CHECK(objects_ > 0);
+  std::vector<FineNanos> whole;
+  FineNanos left = to_fine(slow_ns) - fast_;
+  for (const double one : gain) {
+    whole.push_back(to_fine(one));
+    left -= whole.back();
+  }
+  const auto largest = std::max_element(gain.begin(), gain.end());
+  whole[static_cast<std::size_t>(largest - gain.begin())] += left;
+  figures_.reserve(objects_ * tiers_);
+  for (const double part : slowness) {
+    for (const FineNanos one : whole) {
+      figures_.push_back(
+          part >= 1 ? one : std::llround(static_cast<double>(one) * part));
+    }
+  }
+}
+
+FineNanos Benefits::total(std::span<const TierId> placement) const {
+  CHECK(placement.size() == objects_);
+  FineNanos sum = fast_;
+  for (std::size_t o = 0; o < objects_; ++o) {
+    sum += figures_[placement[o] * objects_ + o];
+  }
+  return sum;
+}
+
+void Benefits::totals(std::span<const TierId> placements,
+                      std::span<FineNanos> totals, unsigned threads) const {
+  CHECK(placements.size() == totals.size() * objects_);
+  CHECK(threads >= 1);
+  const bool vectors = wide();
+  const auto work = [&](std::size_t from, std::size_t to) {
+    for (; from + kRows <= to; from += kRows) {
+      FineNanos* const sums = &totals[from];
+      std::fill_n(sums, kRows, fast_);
+      const TierId* const rows = &placements[from * objects_];
+      for (std::size_t t = 1; t < tiers_; ++t) {  // the fastest adds nothing
+        const auto tier = static_cast<TierId>(t);
+        const std::size_t done =
+            vectors ? add_wide(rows, by_tier(tier), tier, sums) : 0;
+        add_plain(rows, done, by_tier(tier), tier, sums);
+      }
+    }
+    for (; from < to; ++from) {
+      totals[from] = total(placements.subspan(from * objects_, objects_));
+    }
+  };
+  // A placement less than kRows goes to the last thread.
+  const std::size_t each = totals.size() / threads / kRows * kRows;
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < threads; ++i) {
+    others.emplace_back(work, (i - 1) * each, i * each);
+  }
+  work((threads - 1) * each, totals.size());
+  for (auto& one : others) one.join();
+}
+
+}  // namespace thermocline
