@@ -17,17 +17,24 @@
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kRows = 4;    // placements at a time
-constexpr std::size_t kBlock = 64;  // objects at a time
+constexpr std::size_t kRows = 4;     // placements at a time
+constexpr std::size_t kBlock = 64;   // objects at a time
+constexpr std::size_t kTile = 8192;  // whose figures stay in the nearest cache
+constexpr std::size_t kChunk = 256;  // placements that pass them meanwhile
 
-// To sums[r] is added what the objects add that row r has in tier t. The kRows
-// rows lie one after the other, each figures.size() long.
+// kRows placements, `stride` apart; of each the next figures.size() objects. To
+// sums[r] is added what those of them add that row r has in tier t.
+struct Rows {
+  const TierId* first;
+  std::size_t stride;
+  const TierId* row(std::size_t r) const { return first + r * stride; }
+};
 using Figures = std::span<const FineNanos>;
 
-void add_plain(const TierId* rows, std::size_t from, Figures figures, TierId t,
+void add_plain(Rows rows, std::size_t from, Figures figures, TierId t,
                FineNanos* sums) {
   for (std::size_t r = 0; r < kRows; ++r) {
-    const TierId* const row = rows + r * figures.size();
+    const TierId* const row = rows.row(r);
     FineNanos sum = 0;
     for (std::size_t o = from; o < figures.size(); ++o) {
       sum += row[o] == t ? figures[o] : 0;
@@ -38,19 +45,24 @@ void add_plain(const TierId* rows, std::size_t from, Figures figures, TierId t,
 
 #if defined(__x86_64__)
 // Returns: how many objects are done; a block that is not whole is not.
-THERMOCLINE_WIDE std::size_t add_wide(const TierId* rows, Figures figures,
-                                      TierId t, FineNanos* sums) {
+THERMOCLINE_WIDE std::size_t add_wide(Rows rows, Figures figures, TierId t,
+                                      FineNanos* sums) {
   __m512i sum[kRows] = {};
   const __m512i wanted = _mm512_set1_epi8(static_cast<char>(t));
   std::size_t o = 0;
   for (; o + kBlock <= figures.size(); o += kBlock) {
     __mmask64 in[kRows];
+#pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r) {
-      in[r] = _mm512_cmpeq_epi8_mask(
-          _mm512_loadu_si512(rows + r * figures.size() + o), wanted);
+      in[r] =
+          _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(rows.row(r) + o), wanted);
+      // Of the next rows, which the processor does not foresee.
+      __builtin_prefetch(rows.row(r + kRows) + o);
     }
+#pragma GCC unroll 8
     for (std::size_t i = 0; i < kBlock; i += 8) {
       const __m512i eight = _mm512_loadu_si512(figures.data() + o + i);
+#pragma GCC unroll 4
       for (std::size_t r = 0; r < kRows; ++r) {
         sum[r] = _mm512_mask_add_epi64(
             sum[r], static_cast<__mmask8>(in[r] >> i), sum[r], eight);
@@ -72,7 +84,7 @@ bool wide() {
          __builtin_cpu_supports("avx512dq");
 }
 #else
-std::size_t add_wide(const TierId*, Figures, TierId, FineNanos*) { return 0; }
+std::size_t add_wide(Rows, Figures, TierId, FineNanos*) { return 0; }
 bool wide() { return false; }
 #endif
 
@@ -115,23 +127,33 @@ void Benefits::totals(std::span<const TierId> placements,
   CHECK(placements.size() == totals.size() * objects_);
   CHECK(threads >= 1);
   const bool vectors = wide();
+  const auto add = [&](std::size_t row, std::size_t from, FineNanos* sums) {
+    const Rows rows{&placements[row * objects_ + from], objects_};
+    for (std::size_t t = 1; t < tiers_; ++t) {  // the fastest adds nothing
+      const auto tier = static_cast<TierId>(t);
+      const auto figures =
+          by_tier(tier).subspan(from, std::min(kTile, objects_ - from));
+      const std::size_t done =
+          vectors ? add_wide(rows, figures, tier, sums) : 0;
+      add_plain(rows, done, figures, tier, sums);
+    }
+  };
   const auto work = [&](std::size_t from, std::size_t to) {
-    for (; from + kRows <= to; from += kRows) {
-      FineNanos* const sums = &totals[from];
-      std::fill_n(sums, kRows, fast_);
-      const TierId* const rows = &placements[from * objects_];
-      for (std::size_t t = 1; t < tiers_; ++t) {  // the fastest adds nothing
-        const auto tier = static_cast<TierId>(t);
-        const std::size_t done =
-            vectors ? add_wide(rows, by_tier(tier), tier, sums) : 0;
-        add_plain(rows, done, by_tier(tier), tier, sums);
+    while (from + kRows <= to) {
+      const std::size_t end = std::min(from + kChunk, to) / kRows * kRows;
+      std::fill(&totals[from], &totals[from] + (end - from), fast_);
+      for (std::size_t tile = 0; tile < objects_; tile += kTile) {
+        for (std::size_t row = from; row < end; row += kRows) {
+          add(row, tile, &totals[row]);
+        }
       }
+      from = end;
     }
     for (; from < to; ++from) {
       totals[from] = total(placements.subspan(from * objects_, objects_));
     }
   };
-  // A placement less than kRows goes to the last thread.
+  // All but the last take a multiple of kRows.
   const std::size_t each = totals.size() / threads / kRows * kRows;
   std::vector<std::thread> others;
   for (unsigned i = 1; i < threads; ++i) {
