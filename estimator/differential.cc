@@ -22,6 +22,7 @@ struct Differential::Parts {
   bool modelled = false;
   std::string job;
   Savings savings;
+  Doubt doubt;
 };
 
 namespace {
@@ -134,6 +135,34 @@ std::vector<Nanos> lengths(const WindowCuts& cuts) {
   return out;
 }
 
+// What each object gains by the shares of each of three tallies.
+std::vector<ObjectEvidence> evidence(const Tally& by_slow, const Tally& by_fast,
+                                     const Tally& alike,
+                                     const WindowCuts& slow_cuts,
+                                     const WindowCuts& fast_cuts,
+                                     std::size_t objects) {
+  const auto slow = lengths(slow_cuts);
+  const auto fast = lengths(fast_cuts);
+  std::vector<ObjectEvidence> out(objects);
+  for (std::size_t w = 0; w < slow.size(); ++w) {
+    const auto gain = static_cast<double>(slow[w] - fast[w]);
+    for (const auto& one : by_slow.windows[w]) {
+      out[one.object].slow_ns += gain * one.cost;
+    }
+    for (const auto& one : by_fast.windows[w]) {
+      out[one.object].fast_ns += gain * one.cost;
+    }
+    for (const auto& one : alike.windows[w]) {
+      out[one.object].alike_ns += gain * one.cost;
+      // The mean of two traces, as counts of accesses.
+      out[one.object].samples +=
+          2 * (one.loads + one.stores) * alike.samples / alike.all;
+    }
+  }
+  for (auto& one : out) one.samples = std::ceil(one.samples);
+  return out;
+}
+
 double ratio(double a, double b) { return b > 0 ? a / b : 1; }
 
 // The other endpoint of each window, from what its accesses would cost.
@@ -189,6 +218,7 @@ Result<Differential> Differential::build(Parts parts) {
   out.modelled_ = parts.modelled;
   out.job_ = std::move(parts.job);
   out.savings_ = std::move(parts.savings);
+  out.doubt_ = std::move(parts.doubt);
   out.savings_.index(out.objects().size());
   out.benefits_ =
       Benefits(out.slow_ns_, out.fast_ns_, out.gains(), out.slowness_);
@@ -231,13 +261,20 @@ Result<Differential> Differential::from_pair(const Trace& slow,
   const auto [slow_cuts, fast_cuts] =
       cut_pair(slow, fast, static_cast<std::size_t>(options.windows));
   auto costs = pair_costs(slow, fast, *machine, slow_cuts, fast_cuts, regions);
-  Tally both = mean(tally(slow, slow_cuts, regions, costs.slow),
-                    tally(fast, fast_cuts, regions, costs.fast));
+  const Tally by_slow = tally(slow, slow_cuts, regions, costs.slow);
+  const Tally by_fast = tally(fast, fast_cuts, regions, costs.fast);
+  const Weigh alike = by_accesses(store_weight(*machine));
+  Doubt doubt(evidence(by_slow, by_fast,
+                       mean(tally(slow, slow_cuts, regions, alike),
+                            tally(fast, fast_cuts, regions, alike)),
+                       slow_cuts, fast_cuts, regions.regions().size()),
+              static_cast<double>(slow.run_ns() - fast.run_ns()), costs.known);
+  Tally both = mean(by_slow, by_fast);
   smooth(both, regions, 2);
   return build({*std::move(machine), std::move(regions), std::move(both),
                 lengths(slow_cuts), lengths(fast_cuts), slow.info.page_bytes,
                 std::max(slow.end.private_bytes, fast.end.private_bytes), false,
-                job_of(slow), std::move(costs.savings)});
+                job_of(slow), std::move(costs.savings), std::move(doubt)});
 }
 
 Result<Differential> Differential::from_one(const Trace& trace,
@@ -268,6 +305,7 @@ Result<Differential> Differential::from_one(const Trace& trace,
                 trace.end.private_bytes,
                 true,
                 job_of(trace),
+                {},
                 {}});
 }
 
@@ -297,6 +335,16 @@ double Differential::window_ns(std::size_t w,
 double Differential::total_ns(std::span<const TierId> placement) const {
   const auto slowest = static_cast<TierId>(slowness_.size() - 1);
   return to_ns(benefits_.total(placement) - savings_.saved(placement, slowest));
+}
+
+std::optional<double> Differential::error_ns(
+    std::span<const TierId> placement) const {
+  if (modelled_) return std::nullopt;
+  std::vector<double> slow;
+  slow.reserve(placement.size());
+  for (const TierId tier : placement) slow.push_back(slowness_[tier]);
+  const auto slowest = static_cast<TierId>(slowness_.size() - 1);
+  return doubt_.error_ns(slow, to_ns(savings_.saved(placement, slowest)));
 }
 
 double Differential::move_ns(Bytes bytes, TierId from, TierId to) const {

@@ -134,7 +134,7 @@ PairCosts pair_costs(const Trace& slow, const Trace& fast,
   const auto classes = std::make_shared<const AccessClasses>(slow, fast);
   if (!classes->known()) {
     const auto same = by_accesses(store_weight(machine));
-    return {same, same, {}};
+    return {same, same, {}, false};
   }
   const Tier& slowest = machine.tiers.back();
   const Run in_slow = look_at(slow, *classes, slowest, machine.cycles_per_ns);
@@ -150,7 +150,8 @@ PairCosts pair_costs(const Trace& slow, const Trace& fast,
       weigh(classes, in_slow, in_fast, in_slow),
       weigh(classes, in_slow, in_fast, in_fast),
       savings_of(slow, *classes, kinds_of(*classes, in_slow, in_fast, slowest),
-                 in_slow.cost, fast_cost, slow_cuts, fast_cuts, regions)};
+                 in_slow.cost, fast_cost, slow_cuts, fast_cuts, regions),
+      true};
 }
 
 }  // namespace thermocline

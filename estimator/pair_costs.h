@@ -21,6 +21,7 @@ struct PairCosts {
   Weigh slow;  // of the slow trace's samples: share of the gain, any unit
   Weigh fast;  // of the fast trace's
   Savings savings;
+  bool known = false;  // whether samples told their instructions
 };
 
 /// Requires: sorted traces with samples, of the machine's slowest and fastest

@@ -121,15 +121,21 @@ double estimate(const Denoyelle& estimator, const MixedPlacement& placement) {
   return estimator.total_ns(fast);
 }
 
-double estimate(const Differential& estimator,
-                const MixedPlacement& placement) {
+std::vector<TierId> tiers_of(const Differential& estimator,
+                             const MixedPlacement& placement) {
   const auto slowest =
       static_cast<TierId>(estimator.machine().tiers.size() - 1);
   std::vector<TierId> tiers;
   for (const Region& region : estimator.objects()) {
     tiers.push_back(placement.is_fast(region.start) ? TierId{0} : slowest);
   }
-  return estimator.total_ns(tiers);
+  return tiers;
+}
+
+// As a source gives it that knows addresses only.
+Trace without_instructions(Trace trace) {
+  for (Sample& sample : trace.samples) sample.ip = 0;
+  return trace;
 }
 
 void score(const std::string& slow_path, const std::string& fast_path,
@@ -140,6 +146,9 @@ void score(const std::string& slow_path, const std::string& fast_path,
   // Regions of one page, for so finely are pages placed.
   const auto ours = must(Differential::from_pair(
       slow, fast, {.windows = 100, .region_bytes = slow.info.page_bytes}));
+  const auto blind = must(Differential::from_pair(
+      without_instructions(slow), without_instructions(fast),
+      {.windows = 100, .region_bytes = slow.info.page_bytes}));
   const auto slow_ns = static_cast<double>(slow.run_ns());
   const auto fast_ns = static_cast<double>(fast.run_ns());
   std::ifstream file(placements_path);
@@ -148,8 +157,10 @@ void score(const std::string& slow_path, const std::string& fast_path,
   Json out = Json::array();
   for (const Json& one : all) {
     const MixedPlacement placement = must(MixedPlacement::from_json(one));
+    const auto tiers = tiers_of(ours, placement);
     Json estimates = {
-        {"ours", estimate(ours, placement)},
+        {"ours", ours.total_ns(tiers)},
+        {"ours, blind", blind.total_ns(tiers)},
         {"byte share", slow_ns + (fast_ns - slow_ns) * placement.share},
         {"endpoint mean", (slow_ns + fast_ns) / 2}};
     for (const auto& [name, estimator] : theirs) {
@@ -158,6 +169,9 @@ void score(const std::string& slow_path, const std::string& fast_path,
     out.push_back({{"name", placement.name},
                    {"family", placement.family},
                    {"share", placement.share},
+                   {"error_bars_ns",
+                    {{"ours", *ours.error_ns(tiers)},
+                     {"ours, blind", *blind.error_ns(tiers)}}},
                    {"estimates_ns", std::move(estimates)}});
   }
   std::cout << Json{{"slow_ns", slow_ns},
