@@ -29,16 +29,13 @@ void look_at_edges(const AddressMap& map, const Tensor& tensor,
       std::unique(neighbours.begin(), neighbours.end()) - neighbours.begin());
 }
 
-}  // namespace
-
-TensorAccesses tensor_accesses(const Trace& trace) {
-  TensorAccesses result;
+// Replays births and deaths beside the samples: calls born_at(map,
+// position) before a tensor takes its place, and hit(sample, position or
+// kNoTensor) for each sample.
+void replay(const Trace& trace, auto&& born_at, auto&& hit) {
   const auto& tensors = trace.tensors;
-  result.tensors.resize(tensors.size());
   std::vector<std::uint32_t> deaths;  // positions of those that die, by time
   for (std::uint32_t i = 0; i < tensors.size(); ++i) {
-    result.tensors[i].serial = tensors[i].serial;
-    result.tensors[i].bytes = tensors[i].bytes;
     if (tensors[i].died != -1) deaths.push_back(i);
   }
   std::stable_sort(deaths.begin(), deaths.end(),
@@ -68,7 +65,7 @@ TensorAccesses tensor_accesses(const Trace& trace) {
         const Tensor& tensor = tensors[born];
         const bool lives = tensor.died == -1 || tensor.died > tensor.born;
         if (lives && tensor.bytes > 0) {
-          look_at_edges(map, tensor, result.tensors[born]);
+          born_at(map, born);
           map.insert(tensor.address, tensor.address + tensor.bytes, born);
         }
         ++born;
@@ -80,18 +77,44 @@ TensorAccesses tensor_accesses(const Trace& trace) {
   for (const Sample& sample : trace.samples) {
     advance(sample.time);
     const ObjectId at = map.find(sample.address);
-    if (at == AddressMap::kNone) {
+    hit(sample, at == AddressMap::kNone ? kNoTensor : at);
+  }
+  advance(std::numeric_limits<Nanos>::max());
+}
+
+}  // namespace
+
+TensorAccesses tensor_accesses(const Trace& trace) {
+  TensorAccesses result;
+  result.tensors.resize(trace.tensors.size());
+  for (std::size_t i = 0; i < trace.tensors.size(); ++i) {
+    result.tensors[i].serial = trace.tensors[i].serial;
+    result.tensors[i].bytes = trace.tensors[i].bytes;
+  }
+  const auto born = [&](const AddressMap& map, std::uint32_t at) {
+    look_at_edges(map, trace.tensors[at], result.tensors[at]);
+  };
+  replay(trace, born, [&](const Sample& sample, std::uint32_t at) {
+    if (at == kNoTensor) {
       ++result.elsewhere;
-      continue;
+      return;
     }
     ++result.on_tensors;
     TensorAccess& access = result.tensors[at];
     ++access.samples;
     (sample.access == Access::kStore ? access.stores : access.loads) +=
         sample.period;
-  }
-  advance(std::numeric_limits<Nanos>::max());
+  });
   return result;
+}
+
+std::vector<std::uint32_t> tensor_of_samples(const Trace& trace) {
+  std::vector<std::uint32_t> of;
+  of.reserve(trace.samples.size());
+  replay(
+      trace, [](const AddressMap&, std::uint32_t) {},
+      [&](const Sample&, std::uint32_t at) { of.push_back(at); });
+  return of;
 }
 
 }  // namespace thermocline

@@ -36,4 +36,10 @@ struct TensorAccesses {
 /// Requires: the trace is sorted. Cost: O((samples + tensors) log tensors).
 TensorAccesses tensor_accesses(const Trace& trace);
 
+inline constexpr std::uint32_t kNoTensor = ~std::uint32_t{0};
+
+/// Of each sample, the position in Trace::tensors of the tensor that it hit,
+/// or kNoTensor. Requirement and cost as above.
+std::vector<std::uint32_t> tensor_of_samples(const Trace& trace);
+
 }  // namespace thermocline

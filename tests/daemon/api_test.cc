@@ -23,7 +23,7 @@ class ApiTest : public ::testing::Test {
     kernel.add_node(0, 1 << 30, 1 << 29);
     kernel.add_node(1, 1 << 30, 1 << 29);
     kernel.add_process(7, kBase, 4 * 64, 1);
-    auto made = Service::make(kernel, two_tiers(), {}, scripted(script));
+    auto made = Service::make(kernel, scripted_machine(), {}, scripted(script));
     ASSERT_TRUE(made);
     service = *std::move(made);
     ASSERT_TRUE(service->attach(7));

@@ -9,7 +9,7 @@ TEST_F(Commands, VersionAndHelp) {
   EXPECT_EQ(run({"--version"}).output, "thermocline " THERMOCLINE_VERSION "\n");
   EXPECT_EQ(run({"--help"}).status, 0);
   for (const char* command : {"record", "train", "run", "attach", "query",
-                              "info", "export", "import", "list"}) {
+                              "estimate", "info", "export", "import", "list"}) {
     const auto help = run({command, "--help"});
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_NE(help.output.find("Usage"), std::string::npos) << command;

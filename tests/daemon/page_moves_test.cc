@@ -35,7 +35,7 @@ class PageMoves : public ::testing::Test {
   }
 
   ScriptedKernel kernel;
-  Machine machine = two_tiers();
+  Machine machine = scripted_machine();
 };
 
 TEST_F(PageMoves, MovesAllAndSaysWhereTheyLie) {
@@ -239,7 +239,8 @@ TEST(Movers, DryMovesNothing) {
   ASSERT_TRUE(mover);
   EXPECT_FALSE((*mover)->moves());
   const MoveOrder order{1, 1, 0, pages_from(kBase, 4)};
-  const auto outcomes = (*mover)->move(kernel, two_tiers(), kPid, {&order, 1});
+  const auto outcomes =
+      (*mover)->move(kernel, scripted_machine(), kPid, {&order, 1});
   ASSERT_EQ(outcomes.size(), 1u);
   EXPECT_EQ(outcomes[0].moved, 0u);
   EXPECT_TRUE(kernel.calls.empty());

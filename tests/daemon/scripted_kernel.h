@@ -179,7 +179,7 @@ class ScriptedKernel final : public Kernel {
 };
 
 // Two tiers: "fast" on node 0 and "slow" on node 1.
-inline Machine two_tiers() {
+inline Machine scripted_machine() {
   Machine machine;
   machine.name = "test";
   machine.tiers = {{"fast", {0}, 1 << 30, 80, 80, 1e10, 1e10, false},

@@ -49,7 +49,7 @@ class ServiceTest : public ::testing::Test {
   }
 
   ScriptedKernel kernel;
-  Machine machine = two_tiers();
+  Machine machine = scripted_machine();
   std::shared_ptr<Script> script = std::make_shared<Script>();
   std::unique_ptr<Service> service;
 };

@@ -21,7 +21,7 @@ class TargetTest : public ::testing::Test {
     return target ? Error::Code::kInterrupted : target.error().code;
   }
   ScriptedKernel kernel;
-  Machine machine = two_tiers();
+  Machine machine = scripted_machine();
 };
 
 TEST_F(TargetTest, SeesItsRegionsAndWhereTheyLie) {

@@ -26,7 +26,7 @@ std::unique_ptr<Service> make_service(ScriptedKernel& kernel) {
   for (Address i = 0; i < 16; ++i) kernel.node_of[kBase + i * 4096] = 0;
   Service::Options options;
   options.target.region_bytes = 16384;
-  auto made = Service::make(kernel, two_tiers(), options,
+  auto made = Service::make(kernel, scripted_machine(), options,
                             scripted(std::make_shared<Script>()));
   require(made.has_value() && (*made)->attach(7).has_value());
   Tensor tensor;

@@ -1,0 +1,229 @@
+// thermocline estimate: how long would the job take, if its data lay
+// elsewhere?
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "daemon/commands.h"
+#include "daemon/estimate_report.h"
+#include "daemon/placement_file.h"
+#include "daemon/policy_maker.h"
+
+namespace thermocline {
+namespace {
+
+struct Arguments {
+  EstimateFiles files;
+  std::string placement;
+  std::string policy;
+  std::string options;
+  std::string agent;
+  std::string sweep;
+  std::size_t objects = 10;
+  bool json = false;
+};
+
+struct Range {
+  int from = 0;
+  int to = 100;
+};
+
+// "fast=0..100%"
+Result<Range> parse_sweep(const std::string& text) {
+  const auto wrong = invalid("--sweep " + text +
+                             ": is not of the form fast=FROM..TO% (0 to 100)");
+  Range range;
+  const std::string prefix = "fast=";
+  if (text.rfind(prefix, 0) != 0 || text.back() != '%') return wrong;
+  const char* at = text.data() + prefix.size();
+  const char* end = text.data() + text.size() - 1;
+  auto got = std::from_chars(at, end, range.from);
+  if (got.ec != std::errc() || end - got.ptr < 3 || got.ptr[0] != '.' ||
+      got.ptr[1] != '.') {
+    return wrong;
+  }
+  got = std::from_chars(got.ptr + 2, end, range.to);
+  if (got.ec != std::errc() || got.ptr != end || range.from < 0 ||
+      range.to > 100 || range.from > range.to) {
+    return wrong;
+  }
+  return range;
+}
+
+std::vector<StaticPlacement> sweep(const Differential& made,
+                                   const JobMemory& memory, Range range) {
+  std::vector<StaticPlacement> out;
+  for (int percent = range.from;; percent += 10) {
+    percent = std::min(percent, range.to);
+    out.push_back(hottest(made, memory, percent / 100.0));
+    out.back().name = std::to_string(percent) + " %";
+    if (percent == range.to) return out;
+  }
+}
+
+Result<std::vector<StaticPlacement>> by_policy(const Arguments& given,
+                                               const Differential& made,
+                                               const JobMemory& memory) {
+  std::string options = given.options;
+  if (!given.agent.empty()) {
+    auto json = nlohmann::json::parse(options.empty() ? "{}" : options, nullptr,
+                                      /*allow_exceptions=*/false);
+    if (!json.is_object()) return invalid("--options is no JSON object");
+    json["agent"] = given.agent;
+    options = json.dump();
+  }
+  const auto policy = make_policy(given.policy, options);
+  if (!policy) return policy.error();
+  auto placement = settled(made, memory, **policy);
+  if (!placement) return placement.error();
+  if (auto ok = check_fits(made.machine(), *placement); !ok) return ok.error();
+  placement->name = given.policy;
+  return std::vector{*std::move(placement)};
+}
+
+Result<std::vector<StaticPlacement>> placements(const Arguments& given,
+                                                const EstimateInput& input,
+                                                const JobMemory& memory) {
+  const Differential& made = input.differential;
+  if (!given.placement.empty()) {
+    return read_placements(given.placement, made, memory, input.either());
+  }
+  if (!given.policy.empty()) return by_policy(given, made, memory);
+  const auto range = parse_sweep(given.sweep);
+  if (!range) return range.error();
+  return sweep(made, memory, *range);
+}
+
+std::string title(const Arguments& given) {
+  if (!given.placement.empty()) return "placement " + given.placement;
+  if (!given.policy.empty()) {
+    return "policy " + given.policy + ", where it comes to rest";
+  }
+  return "sweep " + given.sweep + ", the pages that gain most per byte first";
+}
+
+Status check(Arguments& given) {
+  if (given.files.slow.empty() && given.files.fast.empty()) {
+    return invalid(
+        "needs --slow, --fast, or both; see thermocline estimate "
+        "--help");
+  }
+  const int asked = int{!given.placement.empty()} + int{!given.sweep.empty()} +
+                    int{!given.policy.empty() || !given.agent.empty()};
+  if (asked != 1) {
+    return invalid("needs one of --placement, --policy and --sweep");
+  }
+  if (!given.agent.empty()) {
+    if (given.policy.empty()) given.policy = "learned";
+    if (given.policy != "learned") {
+      return invalid("--agent is for policy learned, not " + given.policy);
+    }
+  }
+  if (!given.sweep.empty()) {  // before traces are read
+    if (const auto range = parse_sweep(given.sweep); !range) {
+      return range.error();
+    }
+  }
+  return {};
+}
+
+void run(Arguments& given, Outcome& outcome) {
+  if (auto ok = check(given); !ok) return outcome.fail(ok.error(), 2);
+  auto input = EstimateInput::load(given.files);
+  if (!input) return outcome.fail(input.error());
+  const Differential& made = input->differential;
+  const auto memory = JobMemory::of(made, input->either());
+  auto chosen = placements(given, *input, memory);
+  if (!chosen) return outcome.fail(chosen.error());
+
+  const bool detailed = chosen->size() == 1;
+  const Trace* slow = input->slow ? &*input->slow : nullptr;
+  const Trace* fast = input->fast ? &*input->fast : nullptr;
+  const JobObjects objects(made, slow, fast);
+  EstimateReport report{*input,
+                        given.files,
+                        memory,
+                        objects,
+                        phases_of(made, input->either(), slow != nullptr),
+                        title(given),
+                        {},
+                        detailed,
+                        given.objects};
+  for (StaticPlacement& placement : *chosen) {
+    EstimateRow row;
+    row.breakdown =
+        detailed
+            ? break_down(made, placement.tiers, report.phases, objects,
+                         slow != nullptr, fast != nullptr)
+            : totals(made, placement.tiers, slow != nullptr, fast != nullptr);
+    row.doubt = placement.note;
+    if (auto fits = check_fits(made.machine(), placement); !fits) {
+      row.doubt = fits.error().message;
+    }
+    row.placement = std::move(placement);
+    report.rows.push_back(std::move(row));
+  }
+  if (given.json) {
+    std::printf("%s\n",
+                to_json(report)
+                    .dump(2, ' ', false,
+                          nlohmann::ordered_json::error_handler_t::replace)
+                    .c_str());
+  } else {
+    print_text(report, stdout);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void add_estimate(CLI::App& root, Outcome& outcome) {
+  auto given = std::make_shared<Arguments>();
+  auto* command = root.add_subcommand(
+      "estimate",
+      "Say how long a recorded job would take if its data lay elsewhere: in "
+      "all, by phase, by object, and how much of that is modelled. From two "
+      "traces, recorded with --placement all_slow and all_fast; of one alone, "
+      "the other endpoint is modelled from the machine.");
+  command->add_option("--slow", given->files.slow,
+                      "trace with all in the "
+                      "slowest tier");
+  command->add_option("--fast", given->files.fast,
+                      "trace with all in the "
+                      "fastest tier");
+  command->add_option("--machine", given->files.machine,
+                      "machine description (JSON); default: the traces' own");
+  command->add_option(
+      "--placement", given->placement,
+      "JSON file: {\"rest\": TIER, \"ranges\": [[START, END, TIER]], "
+      "\"objects\": {NAME: TIER}}, or a list of such. NAME is tensor:SERIAL, "
+      "a tensor's label, a mapping's name, or 0xSTART-0xEND, as this command "
+      "prints them; all else goes to \"rest\", by default the slowest tier");
+  command->add_option(
+      "--policy", given->policy,
+      "a policy of `thermocline list`: pages are born as it says (first "
+      "touch, or bound to a tier) within the machine's capacities, then it "
+      "decides on the job's mean accesses, without a budget, until it moves "
+      "no more; the estimate is of the whole job with its data there");
+  command->add_option("--options", given->options,
+                      "options of the policy, as JSON");
+  command->add_option("--agent", given->agent,
+                      "agent trained by `thermocline train` (policy learned)");
+  command->add_option(
+      "--sweep", given->sweep,
+      "fast=0..100%: that share of the job's memory in the fastest tier, in "
+      "steps of 10 %, the pages that gain most per byte first");
+  command
+      ->add_option("--windows", given->files.windows,
+                   "pieces into which the runs are cut, by work done")
+      ->capture_default_str();
+  command->add_option("--objects", given->objects, "objects to show; 0: all")
+      ->capture_default_str();
+  command->add_flag("--json", given->json, "as JSON, times in nanoseconds");
+  command->callback([given, &outcome] { run(*given, outcome); });
+}
+
+}  // namespace thermocline

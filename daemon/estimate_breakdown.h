@@ -1,0 +1,67 @@
+// Breakdown: an estimate by phases of the job and by objects.
+//
+// An object's cost is what the job takes longer because the object does not
+// lie in the fastest tier. So
+//
+//   time = all in the fastest tier + costs of all objects - overlap
+//
+// where overlap is what a mixed placement saves by using several links at
+// once. Thread safety: pure functions, plain values. Units: nanoseconds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/job_objects.h"
+#include "estimator/differential.h"
+#include "traces/trace.h"
+
+namespace thermocline {
+
+// A run of windows: from one mark of the job to the next; marks that differ
+// by a number only ("step 3") are one phase. Without marks, a tenth of the
+// work.
+struct JobPhase {
+  std::string name;
+  std::vector<std::size_t> windows;
+};
+
+/// Requires: `trace` is one that `made` comes from; `is_slow` tells which.
+std::vector<JobPhase> phases_of(const Differential& made, const Trace& trace,
+                                bool is_slow);
+
+struct Breakdown {
+  struct Phase {
+    double slow_ns = 0;
+    double ns = 0;
+    double fast_ns = 0;
+  };
+  struct Object {
+    std::uint32_t object = 0;
+    double cost_ns = 0;  // where it lies
+    double slow_ns = 0;  // what it would cost in the slowest tier
+    // How much of it lies in each tier, by what it costs there; sums to 1.
+    std::vector<double> in_tier;
+  };
+  double ns = 0;
+  double overlap_ns = 0;
+  // How far the estimate is from what was measured: of each window, the
+  // distance to the nearest measured endpoint.
+  double modelled_ns = 0;
+  std::vector<Phase> phases;    // as phases_of()
+  std::vector<Object> objects;  // that cost anything in the slowest tier, the
+                                // costliest there first
+};
+
+/// `measured_slow`, `measured_fast`: which endpoints were.
+Breakdown break_down(const Differential& made,
+                     const std::vector<TierId>& placement,
+                     const std::vector<JobPhase>& phases,
+                     const JobObjects& objects, bool measured_slow,
+                     bool measured_fast);
+
+/// Breakdown::ns and modelled_ns alone.
+Breakdown totals(const Differential& made, const std::vector<TierId>& placement,
+                 bool measured_slow, bool measured_fast);
+
+}  // namespace thermocline

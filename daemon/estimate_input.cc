@@ -1,0 +1,200 @@
+#include "daemon/estimate_input.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "traces/regions.h"
+#include "traces/trace_file.h"
+
+namespace thermocline {
+namespace {
+
+// More regions than this make an estimate slow and tell little more.
+constexpr Bytes kRegions = Bytes{1} << 20;
+constexpr Bytes kLargestRegion = Bytes{2} << 20;
+
+// The share of samples that may be missing without a word.
+constexpr double kLostShare = 0.01;
+
+void add_doubts(const std::string& file, const Trace& trace,
+                std::vector<std::string>& notes) {
+  if (trace.end.exit_status != 0) {
+    notes.push_back(file + ": its job ended with status " +
+                    std::to_string(trace.end.exit_status));
+  }
+  const auto lost = static_cast<double>(trace.lost());
+  const auto all = lost + static_cast<double>(trace.samples.size());
+  if (lost > kLostShare * all) {
+    char text[64];
+    std::snprintf(text, sizeof text, ": %.0f %% of its samples were lost",
+                  100 * lost / all);
+    notes.push_back(file + text);
+  }
+  if (trace.info.source.rfind("pages", 0) == 0) {
+    notes.push_back(file +
+                    ": tracked pages say that memory was touched, not how "
+                    "often; shares of objects are coarse");
+  }
+}
+
+// Sets Info::placement to the endpoint that the option says it is.
+Status settle_endpoint(const std::string& file, bool is_slow, Trace& trace,
+                       std::vector<std::string>& notes) {
+  const std::string wanted = is_slow ? "all_slow" : "all_fast";
+  const std::string option = is_slow ? "--slow" : "--fast";
+  std::string& placement = trace.info.placement;
+  if (placement.empty()) {
+    notes.push_back(file + ": does not say its placement; taken as " + wanted);
+  } else if (placement == "first_touch" && !is_slow) {
+    notes.push_back(file + ": recorded under first_touch; taken as all_fast, " +
+                    "which is right if all of the job fitted");
+  } else if (placement != wanted) {
+    return invalid(file + ": recorded under " + placement + ", but " + option +
+                   " takes a trace of " + wanted +
+                   "; record one with --placement " + wanted);
+  }
+  placement = wanted;
+  return {};
+}
+
+Result<Trace> load_trace(const std::string& file, bool is_slow,
+                         const std::string& machine,
+                         std::vector<std::string>& notes) {
+  auto read = read_trace(file);
+  if (!read) return read.error();
+  if (!read->damage.empty()) {
+    return corrupt(read->damage +
+                   "; an estimate needs the whole run: record it again");
+  }
+  Trace trace = std::move(read->trace);
+  if (trace.samples.empty()) {
+    return invalid(file +
+                   ": holds no samples; record it with a source of samples "
+                   "(thermocline record --help)");
+  }
+  if (!machine.empty()) trace.info.machine = machine;
+  if (trace.info.machine.empty()) {
+    return invalid(file +
+                   ": does not say its machine; name one with --machine");
+  }
+  if (auto ok = settle_endpoint(file, is_slow, trace, notes); !ok) {
+    return ok.error();
+  }
+  add_doubts(file, trace, notes);
+  return trace;
+}
+
+// "read_ns, write_ns": what a tier does not say.
+std::string missing_numbers(const Tier& tier) {
+  std::string missing;
+  const auto need = [&](double value, const char* name) {
+    if (value <= 0)
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
+  };
+  need(tier.read_ns, "read_ns");
+  need(tier.write_ns, "write_ns");
+  need(tier.read_bytes_per_s, "read_bytes_per_s");
+  need(tier.write_bytes_per_s, "write_bytes_per_s");
+  return missing;
+}
+
+// Of a pair, missing numbers only blunt the weights; one trace alone has
+// nothing else to model the other endpoint from.
+Status check_machine(const Machine& machine, bool modelled,
+                     std::vector<std::string>& notes) {
+  for (const Tier* tier : {&machine.tiers.front(), &machine.tiers.back()}) {
+    const auto missing = missing_numbers(*tier);
+    if (missing.empty()) continue;
+    const std::string what = "machine \"" + machine.name + "\": tier " +
+                             tier->name + " has no " + missing;
+    if (modelled) {
+      return invalid(what +
+                     "; give the traces of both endpoints, or --machine with "
+                     "these numbers");
+    }
+    notes.push_back(what + "; loads and stores weigh alike");
+  }
+  return {};
+}
+
+Bytes region_size(const Trace& trace) {
+  Bytes mapped = 0;
+  for (const Mapping& mapping : trace.mappings) {
+    if (RegionMap::placeable(mapping)) mapped += mapping.end - mapping.start;
+  }
+  Bytes bytes = std::max<Bytes>(trace.info.page_bytes, 4096);
+  while (bytes < kLargestRegion && mapped / bytes > kRegions) bytes *= 2;
+  return bytes;
+}
+
+bool same_marks(const Trace& a, const Trace& b) {
+  return std::equal(
+      a.marks.begin(), a.marks.end(), b.marks.begin(), b.marks.end(),
+      [](const Mark& x, const Mark& y) { return x.name == y.name; });
+}
+
+void add_doubts(const Differential& made, std::vector<std::string>& notes) {
+  if (made.fast_ns() > made.slow_ns()) {
+    notes.push_back(
+        "the job took longer in fast memory than in slow: gains below are "
+        "negative; noise, or one trace is of another run");
+  }
+  std::size_t empty = 0;
+  for (std::size_t w = 0; w < made.windows(); ++w) {
+    const auto accesses = made.accesses(w);
+    empty += std::none_of(accesses.begin(), accesses.end(),
+                          [](const WindowAccess& access) {
+                            return access.loads + access.stores > 0;
+                          });
+  }
+  if (empty > 0) {
+    notes.push_back(std::to_string(empty) + " of " +
+                    std::to_string(made.windows()) +
+                    " windows hold no sample; their time is shared out as in "
+                    "the nearest that do");
+  }
+}
+
+}  // namespace
+
+Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
+  std::vector<std::string> notes;
+  std::string machine;
+  if (!files.machine.empty()) {
+    auto loaded = Machine::load(files.machine);
+    if (!loaded) return loaded.error();
+    machine = loaded->to_json();
+  }
+  std::optional<Trace> slow;
+  std::optional<Trace> fast;
+  for (const bool is_slow : {true, false}) {
+    const std::string& file = is_slow ? files.slow : files.fast;
+    if (file.empty()) continue;
+    auto trace = load_trace(file, is_slow, machine, notes);
+    if (!trace) return trace.error();
+    (is_slow ? slow : fast) = *std::move(trace);
+  }
+  const bool pair = slow && fast;
+  const Trace& either = slow ? *slow : *fast;
+  const Differential::Options options{files.windows, region_size(either)};
+  auto made = pair ? Differential::from_pair(*slow, *fast, options)
+                   : Differential::from_one(either, options);
+  if (!made) {
+    return made.error().within(pair ? files.slow + " and " + files.fast
+                                    : (slow ? files.slow : files.fast));
+  }
+  if (auto ok = check_machine(made->machine(), !pair, notes); !ok) {
+    return ok.error();
+  }
+  if (pair && !same_marks(*slow, *fast)) {
+    notes.push_back("the runs passed different marks (" +
+                    std::to_string(slow->marks.size()) + " and " +
+                    std::to_string(fast->marks.size()) +
+                    "): their phases are matched by work alone");
+  }
+  add_doubts(*made, notes);
+  return EstimateInput{*std::move(made), std::move(slow), std::move(fast),
+                       options.region_bytes, std::move(notes)};
+}
+
+}  // namespace thermocline

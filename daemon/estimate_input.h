@@ -1,0 +1,43 @@
+// EstimateInput: the endpoint traces of `thermocline estimate`, checked.
+//
+// What cannot be estimated is refused with the remedy; what can be, with a
+// doubt, leaves a note. Thread safety: plain value.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/differential.h"
+#include "traces/result.h"
+#include "traces/trace.h"
+
+namespace thermocline {
+
+struct EstimateFiles {
+  std::string slow;  // trace files; at least one
+  std::string fast;
+  std::string machine;  // empty: as the traces say
+  std::int64_t windows = 100;
+};
+
+struct EstimateInput {
+  Differential differential;
+  // As recorded; at least one.
+  std::optional<Trace> slow;
+  std::optional<Trace> fast;
+  Bytes region_bytes = 4096;
+  std::vector<std::string> notes;  // doubts, one line each
+
+  const Trace& either() const { return slow ? *slow : *fast; }
+
+  /// Reads and checks the traces; of one alone the other endpoint is modelled.
+  /// Regions are pages, or larger where the job maps more than 4 GiB. Errors:
+  /// as read_trace, Machine::load, Differential; a trace that is cut, was
+  /// recorded under another placement than its option says, or tracks pages
+  /// without a clock; and of one trace, a machine without the numbers that
+  /// the modelled endpoint needs.
+  static Result<EstimateInput> load(const EstimateFiles& files);
+};
+
+}  // namespace thermocline

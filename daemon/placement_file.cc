@@ -1,0 +1,264 @@
+#include "daemon/placement_file.h"
+
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+
+namespace thermocline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+
+template <typename Number>
+std::optional<Number> whole(const std::string& text, int base) {
+  Number value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value, base);
+  if (text.empty() || at != end || error != std::errc()) return {};
+  return value;
+}
+
+std::optional<Address> address_of(const std::string& text) {
+  if (text.rfind("0x", 0) != 0) return {};
+  return whole<Address>(text.substr(2), 16);
+}
+
+Result<Address> address_of(const Json& json) {
+  if (json.is_number_unsigned()) return json.get<Address>();
+  if (json.is_string()) {
+    if (const auto at = address_of(json.get<std::string>())) return *at;
+  }
+  return invalid("address " + json.dump() +
+                 " is neither \"0x...\" nor a number");
+}
+
+Result<TierId> tier_of(const Json& json, const Machine& machine) {
+  if (json.is_number_unsigned() && json < machine.tiers.size()) {
+    return json.get<TierId>();
+  }
+  if (json.is_string()) {
+    const TierId tier = machine.find(json.get<std::string>());
+    if (tier != kNoTier) return tier;
+  }
+  std::string known;
+  for (const Tier& tier : machine.tiers) known += " " + tier.name;
+  return not_found("no tier " + json.dump() + "; there are:" + known);
+}
+
+// What an object's name stands for; empty if nothing is called so.
+std::vector<Region> spans_of(const std::string& name, const Trace& trace) {
+  std::vector<Region> spans;
+  const auto dash = name.find('-');
+  if (name.rfind("0x", 0) == 0 && dash != std::string::npos) {
+    const auto start = address_of(name.substr(0, dash));
+    const auto end = address_of(name.substr(dash + 1));
+    if (start && end && *start < *end) return {{*start, *end}};
+  }
+  std::optional<ObjectId> serial;
+  if (name.rfind("tensor:", 0) == 0)
+    serial = whole<ObjectId>(name.substr(7), 10);
+  for (const Tensor& tensor : trace.tensors) {
+    if (serial ? tensor.serial == *serial
+               : !name.empty() && tensor.label == name) {
+      spans.push_back({tensor.address, tensor.address + tensor.bytes});
+    }
+  }
+  for (const Mapping& mapping : trace.mappings) {
+    if (!name.empty() && mapping.name == name &&
+        RegionMap::placeable(mapping)) {
+      spans.push_back({mapping.start, mapping.end});
+    }
+  }
+  return spans;
+}
+
+// What could have been named instead.
+std::string known_objects(const Trace& trace) {
+  std::string known;
+  if (!trace.tensors.empty()) {
+    known += " tensor:" + std::to_string(trace.tensors.front().serial) +
+             " to tensor:" + std::to_string(trace.tensors.back().serial);
+  }
+  std::set<std::string> names;
+  for (const Tensor& tensor : trace.tensors) names.insert(tensor.label);
+  for (const Mapping& mapping : trace.mappings) {
+    if (RegionMap::placeable(mapping)) names.insert(mapping.name);
+  }
+  names.erase("");
+  for (const auto& name : names) {
+    if (known.size() > 200) return known + " ...";
+    known += (known.empty() ? " " : ", ") + name;
+  }
+  return known + ", or 0xSTART-0xEND";
+}
+
+// One placement as it is read.
+class Reader {
+ public:
+  Reader(const Differential& made, const JobMemory& memory, const Trace& trace)
+      : made_(made),
+        memory_(memory),
+        trace_(trace),
+        index_(made.objects()),
+        named_(made.objects().size(), false) {}
+
+  Result<StaticPlacement> read(const Json& json) {
+    if (!json.is_object()) return invalid("is no JSON object");
+    for (const auto& [key, unused] : json.items()) {
+      static const std::set<std::string> kKnown{"name",    "rest",   "ranges",
+                                                "objects", "family", "share"};
+      if (!kKnown.contains(key)) {
+        return invalid("unknown key \"" + key +
+                       "\"; there are: name, rest, ranges, objects");
+      }
+    }
+    rest_ = static_cast<TierId>(made_.machine().tiers.size() - 1);
+    if (json.contains("rest")) {
+      auto tier = tier_of(json["rest"], made_.machine());
+      if (!tier) return tier.error().within("rest");
+      rest_ = *tier;
+    }
+    out_ = all_in(made_, memory_, rest_);
+    named_.assign(named_.size(), false);
+    out_.name = "placement";
+    if (json.contains("name") && json["name"].is_string()) {
+      out_.name = json["name"].get<std::string>();
+    }
+    if (auto ok = read_ranges(json); !ok) return ok.error();
+    if (auto ok = read_objects(json); !ok) return ok.error();
+    count_bytes();
+    if (auto ok = check_fits(made_.machine(), out_); !ok) return ok.error();
+    return std::move(out_);
+  }
+
+ private:
+  Status read_ranges(const Json& json) {
+    if (!json.contains("ranges")) return {};
+    const Json& ranges = json["ranges"];
+    if (!ranges.is_array()) return invalid("\"ranges\" must be a list");
+    for (const Json& range : ranges) {
+      if (!range.is_array() || range.size() != 3) {
+        return invalid("range " + range.dump() + " must be [start, end, tier]");
+      }
+      const auto start = address_of(range[0]);
+      if (!start) return start.error();
+      const auto end = address_of(range[1]);
+      if (!end) return end.error();
+      const auto tier = tier_of(range[2], made_.machine());
+      if (!tier) return tier.error().within("range " + range.dump());
+      if (*start >= *end) return invalid("range " + range.dump() + " is empty");
+      if (!place({*start, *end}, *tier)) {
+        return not_found("range " + range.dump() +
+                         " lies in no memory that the job mapped");
+      }
+    }
+    return {};
+  }
+
+  Status read_objects(const Json& json) {
+    if (!json.contains("objects")) return {};
+    const Json& objects = json["objects"];
+    if (!objects.is_object()) {
+      return invalid("\"objects\" must be an object of names and tiers");
+    }
+    for (const auto& [name, wanted] : objects.items()) {
+      const auto tier = tier_of(wanted, made_.machine());
+      if (!tier) return tier.error().within("object \"" + name + "\"");
+      bool found = false;
+      for (const Region& span : spans_of(name, trace_)) {
+        found = place(span, *tier) || found;
+      }
+      if (!found) {
+        return not_found("no object \"" + name +
+                         "\" in the trace; there are:" + known_objects(trace_));
+      }
+    }
+    return {};
+  }
+
+  bool place(const Region& span, TierId tier) {
+    bool found = false;
+    index_.each(span.start, span.end, [&](ObjectId region) {
+      out_.tiers[region] = tier;
+      named_[region] = true;
+      found = true;
+    });
+    return found;
+  }
+
+  // Named memory counts whole, for the user says that it is there; of the
+  // rest, what was accessed, or what else the job is known to have had.
+  void count_bytes() {
+    out_.bytes_by_tier.assign(out_.bytes_by_tier.size(), 0);
+    Bytes counted = 0;
+    const auto regions = made_.objects();
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      const Bytes bytes = named_[i] ? regions[i].bytes() : memory_.bytes[i];
+      out_.bytes_by_tier[out_.tiers[i]] += bytes;
+      counted += bytes;
+    }
+    if (memory_.total > counted) {
+      out_.bytes_by_tier[rest_] += memory_.total - counted;
+    }
+  }
+
+  const Differential& made_;
+  const JobMemory& memory_;
+  const Trace& trace_;
+  RegionIndex index_;
+  std::vector<bool> named_;
+  TierId rest_ = 0;
+  StaticPlacement out_;
+};
+
+Result<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return not_found("cannot open placement file " + path);
+  const auto size = file.tellg();
+  if (size < 0) return io("cannot read placement file " + path);
+  if (static_cast<std::size_t>(size) > kLargestFile) {
+    return invalid(path + ": larger than a placement file may be (256 MiB)");
+  }
+  file.seekg(0);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return io("cannot read placement file " + path);
+  return std::move(text).str();
+}
+
+}  // namespace
+
+Result<std::vector<StaticPlacement>> read_placements(const std::string& path,
+                                                     const Differential& made,
+                                                     const JobMemory& memory,
+                                                     const Trace& trace) {
+  const auto text = read_text(path);
+  if (!text) return text.error();
+  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return invalid(path + ": is not valid JSON");
+  const Json list = json.is_array() ? json : Json::array({json});
+  if (list.empty()) return invalid(path + ": holds no placement");
+  std::vector<StaticPlacement> out;
+  Reader reader(made, memory, trace);
+  for (const Json& one : list) {
+    auto placement = reader.read(one);
+    if (!placement) {
+      std::string which = path;
+      if (one.is_object() && one.contains("name") && one["name"].is_string()) {
+        which += ": placement \"" + one["name"].get<std::string>() + "\"";
+      } else if (list.size() > 1) {
+        which += ": placement " + std::to_string(out.size() + 1);
+      }
+      return placement.error().within(which);
+    }
+    out.push_back(*std::move(placement));
+  }
+  return out;
+}
+
+}  // namespace thermocline
