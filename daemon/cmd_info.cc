@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/commands.h"
+#include "daemon/printable.h"
 #include "daemon/units.h"
 #include "estimator/machine.h"
 #include "traces/iterations.h"
@@ -16,14 +17,6 @@
 
 namespace thermocline {
 namespace {
-
-// A file's text on a terminal: without the power to steer it.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  }
-  return text;
-}
 
 std::string command_line(const Trace::Info& info) {
   std::string line;

@@ -2,18 +2,11 @@
 #include <cmath>
 
 #include "daemon/estimate_report.h"
+#include "daemon/printable.h"
 #include "daemon/units.h"
 
 namespace thermocline {
 namespace {
-
-// A file's text on a terminal: without the power to steer it.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  }
-  return text;
-}
 
 std::string seconds(double ns) {
   return ns < 0 ? "-" + show_seconds(-ns * 1e-9) : show_seconds(ns * 1e-9);

@@ -7,12 +7,24 @@
 #include <set>
 #include <sstream>
 
+#include "daemon/printable.h"
+
 namespace thermocline {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
+// A range in the "ranges" of a placement in a list is the deepest that is read.
+constexpr int kDeepest = 8;
+
+// A piece of the file, in a message.
+std::string shown(const Json& json) {
+  constexpr std::size_t kLongest = 100;
+  std::string text = json.dump();
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return printable(std::move(text));
+}
 
 template <typename Number>
 std::optional<Number> whole(const std::string& text, int base) {
@@ -33,7 +45,7 @@ Result<Address> address_of(const Json& json) {
   if (json.is_string()) {
     if (const auto at = address_of(json.get<std::string>())) return *at;
   }
-  return invalid("address " + json.dump() +
+  return invalid("address " + shown(json) +
                  " is neither \"0x...\" nor a number");
 }
 
@@ -47,7 +59,7 @@ Result<TierId> tier_of(const Json& json, const Machine& machine) {
   }
   std::string known;
   for (const Tier& tier : machine.tiers) known += " " + tier.name;
-  return not_found("no tier " + json.dump() + "; there are:" + known);
+  return not_found("no tier " + shown(json) + "; there are:" + known);
 }
 
 // What an object's name stands for; empty if nothing is called so.
@@ -92,7 +104,7 @@ std::string known_objects(const Trace& trace) {
   names.erase("");
   for (const auto& name : names) {
     if (known.size() > 200) return known + " ...";
-    known += (known.empty() ? " " : ", ") + name;
+    known += (known.empty() ? " " : ", ") + printable(name);
   }
   return known + ", or 0xSTART-0xEND";
 }
@@ -113,8 +125,8 @@ class Reader {
       static const std::set<std::string> kKnown{"name",    "rest",   "ranges",
                                                 "objects", "family", "share"};
       if (!kKnown.contains(key)) {
-        return invalid("unknown key \"" + key +
-                       "\"; there are: name, rest, ranges, objects");
+        return invalid("unknown key " + shown(Json(key)) +
+                       "; there are: name, rest, ranges, objects");
       }
     }
     rest_ = static_cast<TierId>(made_.machine().tiers.size() - 1);
@@ -143,17 +155,17 @@ class Reader {
     if (!ranges.is_array()) return invalid("\"ranges\" must be a list");
     for (const Json& range : ranges) {
       if (!range.is_array() || range.size() != 3) {
-        return invalid("range " + range.dump() + " must be [start, end, tier]");
+        return invalid("range " + shown(range) + " must be [start, end, tier]");
       }
       const auto start = address_of(range[0]);
       if (!start) return start.error();
       const auto end = address_of(range[1]);
       if (!end) return end.error();
       const auto tier = tier_of(range[2], made_.machine());
-      if (!tier) return tier.error().within("range " + range.dump());
-      if (*start >= *end) return invalid("range " + range.dump() + " is empty");
+      if (!tier) return tier.error().within("range " + shown(range));
+      if (*start >= *end) return invalid("range " + shown(range) + " is empty");
       if (!place({*start, *end}, *tier)) {
-        return not_found("range " + range.dump() +
+        return not_found("range " + shown(range) +
                          " lies in no memory that the job mapped");
       }
     }
@@ -168,7 +180,7 @@ class Reader {
     }
     for (const auto& [name, wanted] : objects.items()) {
       const auto tier = tier_of(wanted, made_.machine());
-      if (!tier) return tier.error().within("object \"" + name + "\"");
+      if (!tier) return tier.error().within("object " + shown(Json(name)));
       bool found = false;
       for (const Region& span : spans_of(name, trace_)) {
         found = place(span, *tier) || found;
@@ -239,7 +251,13 @@ Result<std::vector<StaticPlacement>> read_placements(const std::string& path,
                                                      const Trace& trace) {
   const auto text = read_text(path);
   if (!text) return text.error();
-  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  bool too_deep = false;
+  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kDeepest;
+    return depth <= kDeepest;
+  };
+  const Json json = Json::parse(*text, shallow, /*allow_exceptions=*/false);
+  if (too_deep) return invalid(path + ": nested too deeply for a placement");
   if (json.is_discarded()) return invalid(path + ": is not valid JSON");
   const Json list = json.is_array() ? json : Json::array({json});
   if (list.empty()) return invalid(path + ": holds no placement");
@@ -250,7 +268,7 @@ Result<std::vector<StaticPlacement>> read_placements(const std::string& path,
     if (!placement) {
       std::string which = path;
       if (one.is_object() && one.contains("name") && one["name"].is_string()) {
-        which += ": placement \"" + one["name"].get<std::string>() + "\"";
+        which += ": placement " + shown(one["name"]);
       } else if (list.size() > 1) {
         which += ": placement " + std::to_string(out.size() + 1);
       }

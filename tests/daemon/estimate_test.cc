@@ -261,6 +261,7 @@ TEST_F(Estimate, RefusesPlacementsThatCannotBe) {
   expect_refused(placed("{"), {"p.json", "JSON"});
   expect_refused(placed("[]"), {"p.json", "no placement"});
   expect_refused(placed("[3]"), {"p.json", "object"});
+  expect_refused(placed(std::string(1000000, '[')), {"p.json", "deeply"});
   expect_refused(placed(R"({"reste": "fast"})"), {"\"reste\"", "rest"});
   expect_refused(placed(R"({"rest": "fsat"})"), {"\"fsat\"", "fast slow"});
   expect_refused(placed(R"({"rest": 2})"), {"no tier 2"});

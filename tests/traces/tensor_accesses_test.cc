@@ -47,6 +47,9 @@ TEST_F(TensorAccessesTest, ASampleBelongsToWhoLivedThereThen) {
   EXPECT_EQ(found.tensors[0], (TensorAccess{1, 8192, 2, 5, 7, 0, 0}));
   EXPECT_EQ(found.tensors[1], (TensorAccess{3, 64, 1, 0, 2, 0, 0}));
   EXPECT_EQ(found.tensors[2], (TensorAccess{2, 8192, 1, 3, 0, 0, 0}));
+  EXPECT_EQ(tensor_of_samples(trace_),
+            (std::vector<std::uint32_t>{kNoTensor, 0, 0, 2, kNoTensor,
+                                        kNoTensor, 1}));
 }
 
 TEST_F(TensorAccessesTest, SaysWhoSharesAPage) {
