@@ -248,6 +248,18 @@ TEST_F(Estimate, SaysWhatIsDoubtful) {
   EXPECT_NE(notes.find("different marks"), std::string::npos) << notes;
   EXPECT_NE(notes.find("does not say its placement"), std::string::npos);
   EXPECT_NE(notes.find("status 3"), std::string::npos);
+  // Hundreds of samples a page: heat is no matter of chance; with five it is.
+  EXPECT_EQ(notes.find("chance"), std::string::npos);
+  Trace thin = slow();
+  for (std::size_t i = 0; 50 * i < thin.samples.size(); ++i) {
+    thin.samples[i] = thin.samples[50 * i];
+  }
+  thin.samples.resize(thin.samples.size() / 50);
+  EXPECT_NE(answer({"estimate", "--slow", write("t.trace", thin), "--sweep",
+                    "fast=0..100%"})["notes"]
+                .dump()
+                .find("chance"),
+            std::string::npos);
   // Faster in slow memory: the gain is negative, and said to be.
   const auto odd =
       answer({"estimate", "--slow",
