@@ -94,8 +94,8 @@ class Differential {
   double total_ns(std::span<const TierId> placement) const;
   /// The estimate's error bar (doubt.h): the truth lies within this of
   /// total_ns() in 90 % of the placements that it was calibrated on; 0 at the
-  /// endpoints. None where an
-  /// endpoint is modelled: nothing is known of how wrong that is.
+  /// endpoints. None where an endpoint is modelled: nothing is known of how
+  /// wrong that is.
   std::optional<double> error_ns(std::span<const TierId> placement) const;
   /// What total_ns() is made of: benefits less savings. placed_job.h follows
   /// single moves with it.
