@@ -16,12 +16,13 @@ torch.manual_seed(7)
 torch.set_num_threads(1)
 
 
-def train(steps, started=lambda: None):
+def train(steps, started=lambda: None, scale=1):
     model = torch.nn.Sequential(
-        torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+        torch.nn.Linear(32 * scale, 64 * scale), torch.nn.ReLU(),
+        torch.nn.Linear(64 * scale, 8 * scale))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    x = torch.randn(16, 32)
-    y = torch.randint(0, 8, (16,))
+    x = torch.randn(16 * scale, 32 * scale)
+    y = torch.randint(0, 8 * scale, (16 * scale,))
     started()
     for _ in range(steps):
         optimizer.zero_grad()
@@ -76,7 +77,7 @@ def graph(path):
         torch.ones(1).digamma_()  # from here on
         observer.start()
 
-    train(3, started)
+    train(3, started, scale=8)
     observer.stop()
     observer.unregister_callback()
 
