@@ -71,6 +71,7 @@ Breakdown totals(const Differential& made, const std::vector<TierId>& placement,
                  bool measured_slow, bool measured_fast) {
   Breakdown out;
   out.ns = made.total_ns(placement);
+  out.error_ns = made.error_ns(placement);
   for (std::size_t w = 0; w < made.windows(); ++w) {
     const double ns = made.window_ns(w, placement);
     double nearest = std::numeric_limits<double>::infinity();

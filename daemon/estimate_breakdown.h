@@ -9,6 +9,7 @@
 // once. Thread safety: pure functions, plain values. Units: nanoseconds.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct Breakdown {
     std::vector<double> in_tier;
   };
   double ns = 0;
+  // As Differential::error_ns().
+  std::optional<double> error_ns;
   double overlap_ns = 0;
   // How far the estimate is from what was measured: of each window, the
   // distance to the nearest measured endpoint.
@@ -60,7 +63,7 @@ Breakdown break_down(const Differential& made,
                      const JobObjects& objects, bool measured_slow,
                      bool measured_fast);
 
-/// Breakdown::ns and modelled_ns alone.
+/// Breakdown::ns, error_ns and modelled_ns alone.
 Breakdown totals(const Differential& made, const std::vector<TierId>& placement,
                  bool measured_slow, bool measured_fast);
 

@@ -51,8 +51,11 @@ Json row_json(const EstimateReport& report, const EstimateRow& row) {
   }
   Json doubt;
   if (!row.doubt.empty()) doubt = row.doubt;
+  Json error;
+  if (row.breakdown.error_ns) error = *row.breakdown.error_ns;
   Json out{{"name", row.placement.name},
            {"ns", row.breakdown.ns},
+           {"error_ns", std::move(error)},
            {"gain_ns", made.slow_ns() - row.breakdown.ns},
            {"modelled_ns", row.breakdown.modelled_ns},
            {"bytes", std::move(bytes)},

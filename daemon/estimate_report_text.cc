@@ -82,24 +82,29 @@ class Printer {
           std::max(width, std::min<std::size_t>(row.placement.name.size(), 40));
     }
     const int name = static_cast<int>(width);
-    std::fprintf(to_, "  %-*s %11s %11s %11s %7s %10s\n", name, "placement",
-                 ("in " + fast_name_).substr(0, 11).c_str(), "time", "saved",
-                 "speed", "modelled");
+    std::fprintf(to_, "  %-*s %11s %11s %10s %11s %7s %10s\n", name,
+                 "placement", ("in " + fast_name_).substr(0, 11).c_str(),
+                 "time", "+-", "saved", "speed", "modelled");
     for (const auto& row : report_.rows) {
       std::fprintf(
-          to_, "  %-*s %11s %11s %11s %7s %10s%s\n", name,
+          to_, "  %-*s %11s %11s %10s %11s %7s %10s%s\n", name,
           shortened(printable(row.placement.name), width).c_str(),
           bytes(row.placement.bytes_by_tier.front()).c_str(),
           seconds(row.breakdown.ns).c_str(),
+          row.breakdown.error_ns ? seconds(*row.breakdown.error_ns).c_str()
+                                 : "?",
           seconds(made_.slow_ns() - row.breakdown.ns).c_str(),
           faster(row.breakdown.ns).c_str(),
           seconds(row.breakdown.modelled_ns).c_str(),
           row.doubt.empty() ? "" : ("  " + printable(row.doubt)).c_str());
     }
-    std::fprintf(to_,
-                 "\n  speed: against all in %s. modelled: distance to the "
-                 "nearest measured time.\n",
-                 slow_name_.c_str());
+    std::fprintf(
+        to_,
+        "\n  +-: held nine of ten where it was calibrated, six of ten on "
+        "other programs.\n  speed: against all in %s. modelled: "
+        "distance to the "
+        "nearest measured time.\n",
+        slow_name_.c_str());
   }
 
   void details(const EstimateRow& row) {
@@ -107,6 +112,13 @@ class Printer {
     line("estimate", seconds(breakdown.ns) + ", " + faster(breakdown.ns) +
                          " as fast as all in " + slow_name_ + ", saves " +
                          seconds(made_.slow_ns() - breakdown.ns));
+    line("error bar",
+         breakdown.error_ns
+             ? "+- " + seconds(*breakdown.error_ns) +
+                   ": held nine of ten where it was calibrated, six of ten on "
+                   "other programs"
+             : "none: an endpoint is modelled, and how wrong that is nobody "
+               "knows");
     line("modelled", breakdown.modelled_ns == 0
                          ? "nothing: all windows are at a measured time"
                          : seconds(breakdown.modelled_ns) +

@@ -66,6 +66,7 @@ TEST_F(Estimate, OneObjectInFastMemoryByPhaseAndObject) {
   ASSERT_EQ(out["estimates"].size(), 1U);
   const auto& one = out["estimates"][0];
   EXPECT_NEAR(one["ns"], 600e6, 1e6);
+  EXPECT_GT(one["error_ns"], 0.0);
   EXPECT_EQ(one["bytes"]["fast"], kRegion);
   ASSERT_EQ(one["phases"].size(), 2U);
   EXPECT_EQ(one["phases"][1]["name"], "phase");
@@ -84,6 +85,7 @@ TEST_F(Estimate, EndpointsAreExactAndNotModelled) {
   ASSERT_EQ(rows.size(), 11U);
   EXPECT_EQ(rows[0]["ns"], 800000000.0);
   EXPECT_EQ(rows[0]["modelled_ns"], 0.0);
+  EXPECT_EQ(rows[0]["error_ns"], 0.0) << "it was measured";
   EXPECT_EQ(rows[10]["ns"], 200000000.0);
   EXPECT_EQ(rows[10]["modelled_ns"], 0.0);
   const Bytes all = out["memory_bytes"];
