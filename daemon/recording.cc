@@ -24,7 +24,7 @@ Recording::Recording(TraceWriter writer, std::unique_ptr<Sampler> sampler,
                      std::optional<ObserverServer> observer)
     : writer_(std::move(writer)),
       sampler_(std::move(sampler)),
-      streams_(options.source.starts_with("stream")),
+      streams_(sampler_->kind() == "stream"),
       observer_(std::move(observer)),
       limits_(options.limits),
       traced_(job),

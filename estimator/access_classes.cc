@@ -6,11 +6,12 @@
 #include <map>
 #include <set>
 
+#include "estimator/access_cost.h"
+
 namespace thermocline {
 namespace {
 
 constexpr std::size_t kBefore = 64;  // samples of a kind that are remembered
-constexpr double kLine = 64;
 constexpr Bytes kBlock = 2 * 1024 * 1024;  // by which a class's reach is told
 // Of samples with a near predecessor, so many must lie on one side of it, and
 // so many times nearer than by chance.
@@ -48,7 +49,7 @@ void judge(const Advance& advance, AccessClass& out) {
   const double side = std::max(forward, near - forward) / near;
   if (side < kOneSided || way * kNearer > chance) return;
   out.sequential = true;
-  out.lines = std::max(1.0, way / (kLine * out.period));
+  out.lines = std::max(1.0, way / (kLineBytes * out.period));
 }
 
 }  // namespace

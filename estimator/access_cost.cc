@@ -3,13 +3,10 @@
 #include <algorithm>
 
 namespace thermocline {
-namespace {
 
 double transfer_ns(double bytes, double bytes_per_s) {
   return bytes_per_s > 0 ? bytes * 1e9 / bytes_per_s : 0;
 }
-
-}  // namespace
 
 AccessCost access_cost(const Tier& tier) {
   return {std::max(transfer_ns(kLineBytes, tier.read_bytes_per_s),

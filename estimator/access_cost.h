@@ -24,6 +24,8 @@ inline constexpr double kOverlap = 4;
 // The kernel's work to move one page without copying it: 0.25 to 0.6 us
 // measured for move_pages on Linux 6.
 inline constexpr double kPageMoveNs = 500;
+// Loads that a core of today has in flight at most (line-fill buffers).
+inline constexpr double kInFlight = 10;
 // Assumed for a move where a tier's bandwidth is not known, bytes/s.
 inline constexpr double kAssumedBandwidth = 2e9;
 
@@ -31,6 +33,9 @@ struct AccessCost {
   double load_ns = 0;
   double store_ns = 0;
 };
+
+/// Time that so many bytes take at a bandwidth; 0 where it is not known.
+double transfer_ns(double bytes, double bytes_per_s);
 
 /// Cost of one access to memory of this tier.
 AccessCost access_cost(const Tier& tier);

@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/access_cost.h"
+
 namespace thermocline {
 namespace {
 
-constexpr double kLine = 64;
-constexpr double kInFlight = 10;
 constexpr double kRuns = 0.3;   // excess of a class following itself
 constexpr double kHeld = 0.1;   // of a class with evidence, to the prior
 constexpr double kFixed = 100;  // of one without
 constexpr double kMostScale = 3;
 constexpr int kRefinements = 5;  // the solution is the prior of the next
 constexpr int kSweeps = 50;
-
-double transfer_ns(double bytes_per_s) {
-  return bytes_per_s > 0 ? kLine * 1e9 / bytes_per_s : 0;
-}
 
 // `latency`: as sampled; 0: not told.
 double prior_ns(const AccessClass& what, const Tier& tier, double latency) {
@@ -126,8 +122,8 @@ void solve(const Normal& normal, const std::vector<double>& held,
 }  // namespace
 
 double link_ns(const AccessClass& what, const Tier& tier) {
-  const double read = transfer_ns(tier.read_bytes_per_s);
-  const double write = transfer_ns(tier.write_bytes_per_s);
+  const double read = transfer_ns(kLineBytes, tier.read_bytes_per_s);
+  const double write = transfer_ns(kLineBytes, tier.write_bytes_per_s);
   return what.lines * (what.store ? read + write : read);
 }
 

@@ -12,7 +12,6 @@ namespace {
 
 // Of a class that gains nothing, so that each sample weighs something.
 constexpr double kLeast = 1e-3;
-constexpr double kInFlight = 10;
 
 // One run, by class.
 struct Run {
