@@ -1,55 +1,67 @@
 #include "estimator/access_classes.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "estimator/access_cost.h"
+#include "estimator/sample_order.h"
 
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kBefore = 64;  // samples of a kind that are remembered
 constexpr Bytes kBlock = 2 * 1024 * 1024;  // by which a class's reach is told
 // Of samples with a near predecessor, so many must lie on one side of it, and
-// so many times nearer than by chance.
+// so many times nearer than by chance. What is kFar times the median away goes
+// on from elsewhere.
 constexpr double kOneSided = 0.85;
 constexpr double kNearer = 2;
+constexpr double kFar = 20;
 
 bool is_store(const Sample& sample) { return sample.access == Access::kStore; }
 
-// How far the samples of a class lie from the nearest one before them.
+// How far the samples of a class lie from the nearest one before them, and
+// over how much memory.
 struct Advance {
-  std::vector<double> way;
-  std::vector<bool> forward;
+  std::vector<double> way;  // upward positive
   std::set<Address> blocks;
 };
 
-double median(std::vector<double> values) {
+double median_way(const std::vector<double>& way) {
+  std::vector<double> values;
+  values.reserve(way.size());
+  for (const double one : way) values.push_back(std::abs(one));
   const auto middle =
       values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-void judge(const Advance& advance, AccessClass& out) {
+// `rivals`: how many earlier samples there are to be near by chance.
+void judge(const Advance& advance, double rivals, AccessClass& out) {
   if (advance.way.size() < AccessClasses::kFewest / 2) return;
-  const double way = median(advance.way);
+  const double median = median_way(advance.way);
   // Of so many addresses at random, the median of the nearest one's distance.
   const double reach = static_cast<double>(advance.blocks.size() * kBlock);
-  const double chance = reach * std::log(2.0) / (2 * kBefore);
-  double near = 0, forward = 0;
-  for (std::size_t i = 0; i < advance.way.size(); ++i) {
-    if (advance.way[i] > 4 * way) continue;
+  const double chance = reach * std::log(2.0) / (2 * rivals);
+  double near = 0, upward = 0;
+  for (const double way : advance.way) {
+    if (std::abs(way) > 4 * median) continue;
     near += 1;
-    forward += advance.forward[i] ? 1 : 0;
+    upward += way > 0 ? 1 : 0;
   }
-  const double side = std::max(forward, near - forward) / near;
-  if (side < kOneSided || way * kNearer > chance) return;
+  const double side = std::max(upward, near - upward) / near;
+  if (side < kOneSided || median * kNearer > chance) return;
   out.sequential = true;
-  out.lines = std::max(1.0, way / (kLineBytes * out.period));
+  out.upward = 2 * upward > near;
+  out.reach = kFar * median;
+  double gone = 0;
+  for (const double way : advance.way) {
+    if (out.follows(way)) gone += std::abs(way);
+  }
+  const double lines = gone / static_cast<double>(advance.way.size());
+  out.lines = std::max(1.0, lines / (kLineBytes * out.period));
 }
 
 }  // namespace
@@ -70,10 +82,10 @@ AccessClasses::AccessClasses(const Trace& slow, const Trace& fast) {
   for (const auto& [count, key] : order) {
     auto& by_instruction = key.second ? stores_ : loads_;
     by_instruction[key.first] = static_cast<std::uint32_t>(classes_.size());
-    classes_.push_back({.store = key.second});
+    classes_.push_back({.store = key.second, .back = key.second ? 1.0 : 0.0});
   }
   classes_.push_back({.store = false});
-  classes_.push_back({.store = true});
+  classes_.push_back({.store = true, .back = 1});
   std::vector<double> periods(classes_.size(), 0), samples(classes_.size(), 0);
   for (const Trace* trace : {&slow, &fast}) {
     for (const Sample& sample : trace->samples) {
@@ -96,33 +108,52 @@ std::size_t AccessClasses::of(const Sample& sample) const {
 }
 
 void AccessClasses::look_at_order(const Trace& trace) {
-  std::vector<Advance> advances(classes_.size());
-  std::array<std::array<Address, kBefore>, 2> before{};
-  std::array<std::size_t, 2> seen{};
+  std::vector<std::uint32_t> of_sample;
+  of_sample.reserve(trace.samples.size());
   for (const Sample& sample : trace.samples) {
-    const std::size_t kind = is_store(sample) ? 1 : 0;
-    auto& ring = before[kind];
-    const std::size_t count = std::min(seen[kind], kBefore);
-    Address nearest = ~Address{0};
-    bool forward = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool ahead = sample.address > ring[i];
-      const Address way =
-          ahead ? sample.address - ring[i] : ring[i] - sample.address;
-      if (way == 0 || way >= nearest) continue;
-      nearest = way;
-      forward = ahead;
-    }
-    ring[seen[kind]++ % kBefore] = sample.address;
-    auto& advance = advances[of(sample)];
+    of_sample.push_back(static_cast<std::uint32_t>(of(sample)));
+  }
+  judge_order(trace, of_sample);
+  // An instruction that reads many arrays in turns shows in more of its samples
+  // only; but more of them may reach back to the pass before.
+  for (AccessClass& what : classes_) {
+    if (!what.sequential) what.look_back = kMostLookBackOwn;
+  }
+  judge_order(trace, of_sample);
+}
+
+void AccessClasses::judge_order(const Trace& trace,
+                                std::span<const std::uint32_t> of_sample) {
+  const auto before = nearest_before(trace, of_sample, look_backs());
+  std::vector<Advance> advances(classes_.size());
+  std::map<Address, std::size_t> loads, stores;  // samples by block
+  for (std::size_t s = 0; s < trace.samples.size(); ++s) {
+    auto& advance = advances[of_sample[s]];
+    const Sample& sample = trace.samples[s];
     advance.blocks.insert(sample.address / kBlock);
-    if (nearest == ~Address{0}) continue;
-    advance.way.push_back(static_cast<double>(nearest));
-    advance.forward.push_back(forward);
+    ++(is_store(sample) ? stores : loads)[sample.address / kBlock];
+    if (before[s] == kNoSample) continue;
+    advance.way.push_back(way_between(trace.samples[before[s]], sample));
   }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
-    judge(advances[c], classes_[c]);
+    const auto& of_kind = classes_[c].store ? stores : loads;
+    double there = 0, all = 1;
+    for (const auto& [block, samples] : of_kind) {
+      const auto count = static_cast<double>(samples);
+      all += count;
+      if (advances[c].blocks.contains(block)) there += count;
+    }
+    const double since = all / static_cast<double>(advances[c].way.size() + 1);
+    const double others = std::min<double>(kLookBack, since) * there / all;
+    judge(advances[c], static_cast<double>(classes_[c].look_back) + others,
+          classes_[c]);
   }
+}
+
+std::vector<std::size_t> AccessClasses::look_backs() const {
+  std::vector<std::size_t> out;
+  for (const AccessClass& what : classes_) out.push_back(what.look_back);
+  return out;
 }
 
 std::vector<double> AccessClasses::latencies(const Trace& trace,

@@ -6,17 +6,18 @@
 // store; rare ones share a class for each of these two. What is known of a
 // class comes from both endpoint traces.
 //
-// A class is sequential if its samples advance: among the 64 samples of its
-// kind (load or store, whatever the instruction) before one, the nearest
-// address lies far closer than chance has it, and nearly always on the same
-// side. Then the way between two samples also says how many lines the code
+// A class is sequential if its samples advance: the nearest address before one
+// (sample_order.h) lies far closer than chance has it, and nearly always on the
+// same side. Then the way between two samples also says how many lines the code
 // really went through: a prefetcher hides misses from the PMU, and the link
-// carries their lines all the same.
+// carries their lines all the same (streams.h puts them back).
 //
 // Thread safety: const after construction. Units: nanoseconds.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -27,8 +28,17 @@ namespace thermocline {
 struct AccessClass {
   bool store = false;
   bool sequential = false;
-  double lines = 1;   // that pass the link for each sampled access
-  double period = 1;  // accesses that a sample stands for, on average
+  double lines = 1;    // that come over the link for each access
+  double back = 0;     // and go back: written lines
+  double period = 1;   // accesses that a sample stands for, on average
+  bool upward = true;  // which way a sequential class goes
+  double reach = 0;    // bytes; what is farther away goes on from elsewhere
+  std::size_t look_back = 8;  // own samples that one may go on from
+
+  /// Whether a sample goes on from another that is so many bytes below it.
+  bool follows(double way) const {
+    return sequential && (way > 0) == upward && std::abs(way) <= reach;
+  }
 };
 
 class AccessClasses {
@@ -43,7 +53,14 @@ class AccessClasses {
   /// False where samples do not say which instruction made them.
   bool known() const { return classes_.size() > 2; }
   const std::vector<AccessClass>& all() const { return classes_; }
+  /// By class, its look_back.
+  std::vector<std::size_t> look_backs() const;
   std::size_t of(const Sample& sample) const;
+  /// What is known better than from the samples (link_lines.h).
+  void set_lines(std::size_t c, double lines, double back) {
+    classes_[c].lines = lines;
+    classes_[c].back = back;
+  }
 
   /// Mean latency of each class in a trace; 0 where it is not told. Requires:
   /// cycles_per_ns > 0.
@@ -51,6 +68,8 @@ class AccessClasses {
 
  private:
   void look_at_order(const Trace& trace);
+  void judge_order(const Trace& trace,
+                   std::span<const std::uint32_t> of_sample);
 
   std::vector<AccessClass> classes_;  // the last two: other loads and stores
   std::unordered_map<Address, std::uint32_t> loads_;  // by instruction

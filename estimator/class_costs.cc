@@ -124,7 +124,7 @@ void solve(const Normal& normal, const std::vector<double>& held,
 double link_ns(const AccessClass& what, const Tier& tier) {
   const double read = transfer_ns(kLineBytes, tier.read_bytes_per_s);
   const double write = transfer_ns(kLineBytes, tier.write_bytes_per_s);
-  return what.lines * (what.store ? read + write : read);
+  return what.lines * read + what.back * write;
 }
 
 std::vector<double> class_costs(const Trace& trace,

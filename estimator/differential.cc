@@ -6,6 +6,7 @@
 #include "estimator/access_cost.h"
 #include "estimator/pair_costs.h"
 #include "estimator/smoothing.h"
+#include "estimator/streams.h"
 #include "estimator/tally.h"
 #include "estimator/windows.h"
 
@@ -238,13 +239,14 @@ std::vector<double> Differential::gains() const {
   return gain;
 }
 
-Result<Differential> Differential::from_pair(const Trace& slow,
-                                             const Trace& fast,
+Result<Differential> Differential::from_pair(const Trace& sampled_slow,
+                                             const Trace& sampled_fast,
                                              Options options) {
   if (auto ok = check(options); !ok) return ok.error();
-  if (auto ok = check(slow, "slow"); !ok) return ok.error();
-  if (auto ok = check(fast, "fast"); !ok) return ok.error();
-  if (auto ok = check_same(slow, fast); !ok) return ok.error();
+  if (auto ok = check(sampled_slow, "slow"); !ok) return ok.error();
+  if (auto ok = check(sampled_fast, "fast"); !ok) return ok.error();
+  if (auto ok = check_same(sampled_slow, sampled_fast); !ok) return ok.error();
+  const auto [slow, fast] = restore(sampled_slow, sampled_fast);
   auto machine = machine_of(slow, "slow");
   if (!machine) return machine.error();
   const auto other = machine_of(fast, "fast");

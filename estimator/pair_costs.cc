@@ -6,6 +6,7 @@
 #include "estimator/access_classes.h"
 #include "estimator/access_cost.h"
 #include "estimator/class_costs.h"
+#include "estimator/link_lines.h"
 
 namespace thermocline {
 namespace {
@@ -19,6 +20,7 @@ struct Run {
   std::vector<double> samples;  // how many
   std::vector<double> queued;   // its latency over that of idle memory; >= 1
   std::vector<double> overlap;  // accesses in flight at once
+  std::vector<double> seen;  // share of its samples that are real: with latency
   double total(std::size_t c) const { return cost[c] * samples[c]; }
 };
 
@@ -32,11 +34,16 @@ Run look_at(const Trace& trace, const AccessClasses& classes, const Tier& tier,
   const auto latency = classes.latencies(trace, cycles_per_ns);
   run.queued.assign(count, 1);
   run.overlap.assign(count, 1);
+  run.seen.assign(count, 0);
+  for (const Sample& sample : trace.samples) {
+    const auto c = classes.of(sample);
+    if (sample.latency > 0) run.seen[c] += 1 / run.samples[c];
+  }
   for (std::size_t c = 0; c < count; ++c) {
     if (latency[c] <= 0 || tier.read_ns <= 0 || run.cost[c] <= 0) continue;
     run.queued[c] = std::max(1.0, latency[c] / tier.read_ns);
     run.overlap[c] = std::clamp(
-        latency[c] * classes.all()[c].period / run.cost[c], 1.0, kInFlight);
+        latency[c] * classes.all()[c].period / run.cost[c], 1.0, 2 * kInFlight);
   }
   return run;
 }
@@ -55,72 +62,52 @@ Weigh weigh(const std::shared_ptr<const AccessClasses>& classes,
   };
 }
 
-// How far a class waits for bandwidth (savings.h), 0 to 1.
-double bandwidth_share(const AccessClass& what, double queued) {
-  return what.sequential ? 1 : std::clamp((queued - 2) / 2, 0.0, 1.0);
+// What one sample of a class took in a run, and of what that was made.
+TierTime time_of(const Run& run, std::size_t c, const AccessClass& what,
+                 const Tier& tier, double samples) {
+  const double seen = run.cost[c] * run.seen[c];
+  TierTime one{run.cost[c], link_ns(what, tier) * what.period,
+               seen / run.queued[c], seen * (1 - 1 / run.queued[c])};
+  for (double* part : {&one.ns, &one.link_ns, &one.wait_ns, &one.queue_ns}) {
+    *part *= samples;
+  }
+  return one;
 }
 
-// What one sample of each class is to the savings, in the mean over the job.
-std::vector<SavingSample> kinds_of(const AccessClasses& classes,
-                                   const Run& slow, const Run& fast,
-                                   const Tier& tier) {
-  std::vector<SavingSample> out;
+// By class, what a sample of the slow run is to the savings.
+std::vector<SampleKind> kinds_of(const AccessClasses& classes, const Run& slow,
+                                 const Run& fast, const Machine& machine) {
+  std::vector<SampleKind> out;
   for (std::size_t c = 0; c < classes.all().size(); ++c) {
     const auto& what = classes.all()[c];
-    const double in_slow = slow.cost[c];
-    const double in_fast =
-        slow.samples[c] > 0 ? fast.total(c) / slow.samples[c] : 0;
-    const double bandwidth = bandwidth_share(what, slow.queued[c]);
-    const auto queue = [&](const Run& run, double cost) {
-      return cost * (1 - bandwidth) * (1 - 1 / run.queued[c]) / run.overlap[c];
-    };
-    SavingSample sample;
-    sample.slow_ns = static_cast<float>(in_slow * bandwidth);
-    sample.fast_ns = static_cast<float>(in_fast * bandwidth);
-    sample.slow_queue_ns = static_cast<float>(queue(slow, in_slow));
-    sample.fast_queue_ns = static_cast<float>(queue(fast, in_fast));
-    sample.link = static_cast<float>(link_ns(what, tier) * what.period);
-    out.push_back(sample);
+    const double in_fast =  // of the fast run's samples, for one of the slow's
+        slow.samples[c] > 0 ? fast.samples[c] / slow.samples[c] : 0;
+    out.push_back({time_of(slow, c, what, machine.tiers.back(), 1),
+                   time_of(fast, c, what, machine.tiers.front(), in_fast),
+                   what.sequential, slow.overlap[c]});
   }
   return out;
 }
 
 Savings savings_of(const Trace& slow, const AccessClasses& classes,
-                   const std::vector<SavingSample>& kinds,
-                   const std::vector<double>& slow_cost,
-                   const std::vector<double>& fast_cost,
-                   const WindowCuts& slow_cuts, const WindowCuts& fast_cuts,
-                   const RegionMap& regions) {
-  Savings out;
-  std::size_t first = 0;
+                   std::vector<SampleKind> kinds, const WindowCuts& slow_cuts,
+                   const WindowCuts& fast_cuts, const RegionMap& regions) {
+  Savings out(kinds);
+  std::size_t s = 0;
   for (std::size_t w = 0; w + 1 < slow_cuts.at.size(); ++w) {
-    std::size_t last = first;
     double slow_sum = 0, fast_sum = 0;
-    for (; last < slow.samples.size() && slow_cuts.of_sample[last] == w;
-         ++last) {
-      const auto c = classes.of(slow.samples[last]);
-      slow_sum += slow_cost[c];
-      fast_sum += fast_cost[c];
+    for (; s < slow.samples.size() && slow_cuts.of_sample[s] == w; ++s) {
+      const auto c = classes.of(slow.samples[s]);
+      slow_sum += kinds[c].slow.ns;
+      fast_sum += kinds[c].fast.ns;
+      const auto object = regions.find(slow.samples[s].address);
+      if (object) out.add(*object, c);
     }
     const auto scale = [w](const WindowCuts& cuts, double sum) {
       const auto time = static_cast<double>(cuts.at[w + 1] - cuts.at[w]);
-      return static_cast<float>(sum > 0 ? time / sum : 0);
+      return sum > 0 ? time / sum : 0;
     };
-    const float slow_scale = scale(slow_cuts, slow_sum);
-    const float fast_scale = scale(fast_cuts, fast_sum);
-    for (; first < last; ++first) {
-      const Sample& sample = slow.samples[first];
-      const auto object = regions.find(sample.address);
-      if (!object) continue;
-      auto one = kinds[classes.of(sample)];
-      one.object = *object;
-      one.slow_ns *= slow_scale;
-      one.slow_queue_ns *= slow_scale;
-      one.fast_ns *= fast_scale;
-      one.fast_queue_ns *= fast_scale;
-      out.add(one);
-    }
-    out.end_window();
+    out.end_window(scale(slow_cuts, slow_sum), scale(fast_cuts, fast_sum));
   }
   return out;
 }
@@ -130,7 +117,10 @@ Savings savings_of(const Trace& slow, const AccessClasses& classes,
 PairCosts pair_costs(const Trace& slow, const Trace& fast,
                      const Machine& machine, const WindowCuts& slow_cuts,
                      const WindowCuts& fast_cuts, const RegionMap& regions) {
-  const auto classes = std::make_shared<const AccessClasses>(slow, fast);
+  AccessClasses learned(slow, fast);
+  learn_link_lines(slow, fast, machine, learned);
+  const auto classes =
+      std::make_shared<const AccessClasses>(std::move(learned));
   if (!classes->known()) {
     const auto same = by_accesses(store_weight(machine));
     return {same, same, {}, false};
@@ -139,17 +129,11 @@ PairCosts pair_costs(const Trace& slow, const Trace& fast,
   const Run in_slow = look_at(slow, *classes, slowest, machine.cycles_per_ns);
   const Run in_fast =
       look_at(fast, *classes, machine.tiers.front(), machine.cycles_per_ns);
-  std::vector<double> fast_cost(in_slow.cost.size(), 0);
-  for (std::size_t c = 0; c < fast_cost.size(); ++c) {
-    if (in_slow.samples[c] > 0) {
-      fast_cost[c] = in_fast.total(c) / in_slow.samples[c];
-    }
-  }
   return {
       weigh(classes, in_slow, in_fast, in_slow),
       weigh(classes, in_slow, in_fast, in_fast),
-      savings_of(slow, *classes, kinds_of(*classes, in_slow, in_fast, slowest),
-                 in_slow.cost, fast_cost, slow_cuts, fast_cuts, regions),
+      savings_of(slow, *classes, kinds_of(*classes, in_slow, in_fast, machine),
+                 slow_cuts, fast_cuts, regions),
       true};
 }
 

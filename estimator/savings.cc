@@ -1,47 +1,55 @@
 #include "estimator/savings.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "estimator/class_costs.h"
 
 namespace thermocline {
+namespace {
+
+// The samples of a group, counted by kind and tier.
+class Counts {
+ public:
+  PlacedKind& of(std::uint32_t kind) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (all_[i].kind == kind) return all_[i];
+    }
+    return all_[size_++] = {kind, 0, 0};
+  }
+  std::span<const PlacedKind> all() const {
+    return std::span(all_).first(size_);
+  }
+
+ private:
+  std::array<PlacedKind, kGroup> all_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace
 
 FineNanos Savings::saved_in(std::size_t group,
                             std::span<const TierId> placement,
                             TierId slowest) const {
-  const std::size_t first = group == 0 ? 0 : groups_[group - 1];
-  double slow = 0, fast = 0;
-  double slow_queue = 0, fast_queue = 0;
-  double slow_link = 0, fast_link = 0, all = 0;
-  for (std::size_t s = first; s < groups_[group]; ++s) {
-    const SavingSample& sample = samples_[s];
-    const TierId tier = placement[sample.object];
-    const double link = static_cast<double>(sample.link);
-    all += link;
-    if (tier == slowest) {
-      slow += static_cast<double>(sample.slow_ns);
-      slow_queue += static_cast<double>(sample.slow_queue_ns);
-      slow_link += link;
-    } else if (tier == 0) {
-      fast += static_cast<double>(sample.fast_ns);
-      fast_queue += static_cast<double>(sample.fast_queue_ns);
-      fast_link += link;
-    }
+  const std::size_t first = group == 0 ? 0 : groups_[group - 1].last;
+  Counts counts;
+  for (std::size_t s = first; s < groups_[group].last; ++s) {
+    const TierId tier = placement[samples_[s].object];
+    if (tier != slowest && tier != 0) continue;
+    PlacedKind& kind = counts.of(samples_[s].kind);
+    ++(tier == 0 ? kind.fast : kind.slow);
   }
-  double saved = std::min(slow, fast);
-  if (all > 0) {
-    saved +=
-        slow_queue * (1 - slow_link / all) + fast_queue * (1 - fast_link / all);
-  }
-  return to_fine(saved);
+  return to_fine(group_saves(kinds_, counts.all(), groups_[group].slow_scale,
+                             groups_[group].fast_scale));
 }
 
-void Savings::end_window() {
-  std::size_t at = groups_.empty() ? 0 : groups_.back();
+void Savings::end_window(double slow_scale, double fast_scale) {
+  std::size_t at = groups_.empty() ? 0 : groups_.back().last;
   while (at < samples_.size()) {
     at = std::min(at + kGroup, samples_.size());
-    groups_.push_back(at);
+    groups_.push_back(
+        {at, static_cast<float>(slow_scale), static_cast<float>(fast_scale)});
   }
   windows_.push_back(groups_.size());
 }
@@ -53,7 +61,7 @@ void Savings::index(std::size_t objects) {
     std::vector<std::size_t> seen(objects, kNever);
     std::size_t s = 0;
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-      for (; s < groups_[group]; ++s) {
+      for (; s < groups_[group].last; ++s) {
         const ObjectId object = samples_[s].object;
         if (seen[object] == group) continue;
         seen[object] = group;

@@ -71,10 +71,13 @@ PerfDecoder::Meaning PerfDecoder::meaning_of(const EventFormat& format) {
   const char* const end = name.data() + name.size();
   const auto [rest, error] = std::from_chars(name.data() + 4, end, tier);
   const std::string_view what(rest, static_cast<std::size_t>(end - rest));
-  const bool misses =
-      what == ".misses" || what == ".read-misses" || what == ".write-misses";
-  if (error != std::errc() || tier >= kMaxTiers || !misses) return {};
-  return {Kind::kMisses, tier};
+  if (error != std::errc() || tier >= kMaxTiers) return {};
+  if (what == ".misses" || what == ".read-misses" || what == ".write-misses") {
+    return {Kind::kMisses, tier};
+  }
+  if (what == ".read-lines") return {Kind::kLinesRead, tier};
+  if (what == ".write-lines") return {Kind::kLinesWritten, tier};
+  return {};
 }
 
 const PerfDecoder::Event* PerfDecoder::find(std::uint64_t id) {
@@ -162,6 +165,16 @@ void PerfDecoder::take_sample(std::span<const std::uint8_t> body,
   }
 }
 
+namespace {
+
+void add_to(std::vector<std::uint64_t>& tiers, std::size_t tier,
+            std::uint64_t value) {
+  if (tiers.size() <= tier) tiers.resize(tier + 1);
+  tiers[tier] += value;
+}
+
+}  // namespace
+
 bool PerfDecoder::count(const PerfSample& sample, Counters& counters) {
   using Kind = Meaning::Kind;
   bool any = false;
@@ -175,9 +188,10 @@ bool PerfDecoder::count(const PerfSample& sample, Counters& counters) {
       case Kind::kInstructions: counters.instructions = value; break;
       case Kind::kCycles: counters.cycles = value; break;
       case Kind::kStalls: counters.stall_cycles = value; break;
-      case Kind::kMisses:
-        if (counters.misses.size() <= tier) counters.misses.resize(tier + 1);
-        counters.misses[tier] += value;
+      case Kind::kMisses: add_to(counters.misses, tier, value); break;
+      case Kind::kLinesRead: add_to(counters.lines_read, tier, value); break;
+      case Kind::kLinesWritten:
+        add_to(counters.lines_written, tier, value);
         break;
     }
   }

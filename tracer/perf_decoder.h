@@ -4,8 +4,9 @@
 // The one decoder behind every source: it is told of the events, then fed
 // record by record. Which event a sample belongs to it finds by the sample's
 // id. What the values of a counting group mean it finds by their events'
-// types, or for misses per tier by their names: "tierK.read-misses",
-// "tierK.write-misses" and "tierK.misses" add up to Counters::misses[K].
+// types, or by their names for what is counted per tier: "tierK.read-misses",
+// "tierK.write-misses" and "tierK.misses" add up to Counters::misses[K];
+// "tierK.read-lines" and "tierK.write-lines" are the lines over its link.
 //
 // Thread safety: none. Memory: bounded by kMaxEvents and kMaxIds.
 #pragma once
@@ -57,7 +58,15 @@ class PerfDecoder {
  private:
   // What a counting event's value is, by its type or name.
   struct Meaning {
-    enum class Kind { kNone, kInstructions, kCycles, kStalls, kMisses };
+    enum class Kind {
+      kNone,
+      kInstructions,
+      kCycles,
+      kStalls,
+      kMisses,
+      kLinesRead,
+      kLinesWritten
+    };
     Kind kind = Kind::kNone;
     std::size_t tier = 0;
   };

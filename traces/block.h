@@ -37,7 +37,7 @@ enum class BlockKind : std::uint8_t {
 std::string block_kind_name(std::uint8_t kind);
 
 inline constexpr std::uint16_t kFormatMajor = 1;
-inline constexpr std::uint16_t kFormatMinor = 1;
+inline constexpr std::uint16_t kFormatMinor = 2;
 inline constexpr Bytes kFileHeaderBytes = 16;
 inline constexpr Bytes kBlockHeaderBytes = 20;
 // No block unpacks to more than this, whatever its header says.

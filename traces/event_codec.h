@@ -47,6 +47,9 @@ class EventEncoder {
   void number(std::unsigned_integral auto value) { put_varint(row_, value); }
   void later_number(std::uint64_t value) { number(value); }
   void later_text(const std::string& value) { text(value); }
+  void later_numbers(const std::vector<std::uint64_t>& values) {
+    numbers(values);
+  }
   void integer(std::int64_t value) {
     put_varint(row_, fold(static_cast<std::uint64_t>(value)));
   }
@@ -100,6 +103,9 @@ class EventDecoder {
   /// A field that files of before may lack: it then keeps its default.
   void later_number(std::uint64_t& value) {
     if (row_.left() > 0) number(value);
+  }
+  void later_numbers(std::vector<std::uint64_t>& values) {
+    if (row_.left() > 0) numbers(values);
   }
   void later_text(std::string& value) {
     if (row_.left() > 0) text(value);

@@ -67,6 +67,8 @@ void event_fields(auto& coder, MaybeConst<Counters> auto& counters) {
   coder.number(counters.cycles);
   coder.number(counters.stall_cycles);
   coder.numbers(counters.misses);
+  coder.later_numbers(counters.lines_read);
+  coder.later_numbers(counters.lines_written);
 }
 
 void event_fields(auto& coder, MaybeConst<Loss> auto& loss) {

@@ -104,6 +104,8 @@ void export_columns(auto& show, const Counters& counters) {
   show("cycles", counters.cycles);
   show("stall_cycles", counters.stall_cycles);
   show("misses", counters.misses);
+  show("lines_read", counters.lines_read);
+  show("lines_written", counters.lines_written);
 }
 
 void export_columns(auto& show, const Loss& loss) {

@@ -79,6 +79,10 @@ struct Counters {
   std::uint64_t cycles = 0;
   std::uint64_t stall_cycles = 0;
   std::vector<std::uint64_t> misses;  // by tier
+  // Lines that passed a tier's link, prefetched ones and write-backs included,
+  // as a memory controller counts them; empty: not told. By tier.
+  std::vector<std::uint64_t> lines_read;
+  std::vector<std::uint64_t> lines_written;
   bool operator==(const Counters&) const = default;
 };
 

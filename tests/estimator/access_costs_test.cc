@@ -187,12 +187,10 @@ TEST(Differential, AMixCanBeatBothEndpoints) {
   EXPECT_LT(job->total_ns(placement), job->fast_ns() * 0.95);
 }
 
-TEST(Savings, NothingIsSavedAtTheEndpointsOrOnOneLink) {
-  Savings savings;
-  for (ObjectId i = 0; i < 40; ++i) {
-    savings.add({i % 4, 40, 10, 3, 1, 1});
-  }
-  savings.end_window();
+TEST(Savings, NothingIsSavedAtTheEndpointsOrBetweenTiers) {
+  Savings savings({{{40, 40, 0, 0}, {10, 10, 0, 0}, true, 1}});
+  for (ObjectId i = 0; i < 40; ++i) savings.add(i % 4, 0);
+  savings.end_window(1, 1);
   EXPECT_EQ(savings.saved_ns(0, std::vector<TierId>(4, 0), 2), 0);
   EXPECT_EQ(savings.saved_ns(0, std::vector<TierId>(4, 1), 2), 0);
   EXPECT_EQ(savings.saved_ns(0, std::vector<TierId>(4, 2), 2), 0);

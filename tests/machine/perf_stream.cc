@@ -27,6 +27,8 @@ constexpr std::uint64_t kAllStores = 0x82d0;  // MEM_INST_RETIRED
 constexpr std::int32_t kVirtualClock = 0x7468;
 constexpr std::uint64_t kReadMisses = 0x1d3;    // MEM_LOAD_L3_MISS_RETIRED
 constexpr std::uint64_t kWriteMisses = 0x10b0;  // OFFCORE_REQUESTS
+constexpr std::uint64_t kReadLines = 0x304;     // UNC_M_CAS_COUNT
+constexpr std::uint64_t kWriteLines = 0xc04;    // the same, writes
 constexpr std::uint32_t kUnknown = 0xffff'ffff;
 
 constexpr std::uint64_t kCommonFields =
@@ -91,6 +93,10 @@ PerfStream::PerfStream(const CoreKind& core, std::span<const MemoryTier> tiers,
         {name + ".read-misses", PERF_TYPE_RAW, kReadMisses | place << 48});
     events_.push_back(
         {name + ".write-misses", PERF_TYPE_RAW, kWriteMisses | place << 48});
+    events_.push_back(
+        {name + ".read-lines", PERF_TYPE_RAW, kReadLines | place << 48});
+    events_.push_back(
+        {name + ".write-lines", PERF_TYPE_RAW, kWriteLines | place << 48});
     ++place;
   }
 }
@@ -183,6 +189,8 @@ std::string PerfStream::count(unsigned cpu, Picos time,
   for (std::size_t tier = 0; tier < data_sources_.size(); ++tier) {
     values.push_back(counters.tiers[tier].read_misses);
     values.push_back(counters.tiers[tier].write_misses);
+    values.push_back(counters.tiers[tier].lines_read);
+    values.push_back(counters.tiers[tier].lines_written);
   }
   put64(body, values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {

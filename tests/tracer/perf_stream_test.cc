@@ -59,6 +59,10 @@ PerfBytes machine_stream() {
   out.event_name(13, "tier0.write-misses");
   out.attributes(counting(PERF_TYPE_RAW, 0x1d3), {15, 16});
   out.event_name(15, "tier1.read-misses");
+  out.attributes(counting(PERF_TYPE_RAW, 0x304), {17, 18});
+  out.event_name(17, "tier1.read-lines");
+  out.attributes(counting(PERF_TYPE_RAW, 0xc04), {19, 20});
+  out.event_name(19, "tier1.write-lines");
   out.record(9, access(2, 1000, 0x1000, 0xffffffff));
   out.record(9, access(3, 1100, 0x2000, 0xffffffff));
   out.record(9, PerfBytes()
@@ -66,7 +70,7 @@ PerfBytes machine_stream() {
                     .u64(2000)
                     .u32(1)
                     .u32(0)
-                    .u64(6)
+                    .u64(8)
                     .u64(1'000'000)
                     .u64(6)
                     .u64(500'000)
@@ -78,7 +82,11 @@ PerfBytes machine_stream() {
                     .u64(7)
                     .u64(14)
                     .u64(30)
-                    .u64(16));
+                    .u64(16)
+                    .u64(90)
+                    .u64(18)
+                    .u64(11)
+                    .u64(20));
   out.record(2, PerfBytes().u64(1).u64(25));        // LOST
   out.record(13, PerfBytes().u64(4));               // LOST_SAMPLES
   out.record(5, PerfBytes().u64(0).u64(1).u64(1));  // THROTTLE
@@ -101,7 +109,8 @@ void expect_machine_stream(const PerfStream& stream, const SampleBatch& batch) {
   EXPECT_EQ(batch.samples[2].cpu, 1u);
   EXPECT_EQ(batch.samples[2].thread, 0xffffffffu);
   ASSERT_EQ(batch.counters.size(), 1u);
-  const Counters expected{2000, 1, 1'000'000, 500'000, 200'000, {77, 30}};
+  const Counters expected{2000,    1,        1'000'000, 500'000,
+                          200'000, {77, 30}, {0, 90},   {0, 11}};
   EXPECT_EQ(batch.counters[0], expected);
   EXPECT_EQ(batch.lost, 29u);
   EXPECT_EQ(batch.throttled, 1u);

@@ -24,6 +24,7 @@ struct Instant {
   std::int64_t virtual_ns = 0;
   std::int64_t busy_ns = 0;
   std::int64_t instructions = 0;
+  std::vector<std::int64_t> link_bytes;  // of each tier, read and written
 };
 
 Result<Instant> now() {
@@ -36,9 +37,16 @@ Result<Instant> now() {
     return corrupt("the machine's clock says " + *answer);
   }
   const Json& mine = json["cpus"][cpu];
-  return Instant{mine.value("virtual_ns", std::int64_t{0}),
-                 mine.value("busy_ns", std::int64_t{0}),
-                 mine.value("instructions", std::int64_t{0})};
+  Instant instant{mine.value("virtual_ns", std::int64_t{0}),
+                  mine.value("busy_ns", std::int64_t{0}),
+                  mine.value("instructions", std::int64_t{0}),
+                  {}};
+  for (const Json& tier : mine.value("tiers", Json::array())) {
+    for (const char* way : {"read_bytes", "written_bytes"}) {
+      instant.link_bytes.push_back(tier.value(way, std::int64_t{0}));
+    }
+  }
+  return instant;
 }
 
 class Stopwatch {
@@ -56,11 +64,16 @@ class Stopwatch {
     const auto guest = Guest::now() - guest_began_;
     const auto ended = now();
     if (!ended) return ended.error();
+    auto bytes = ended->link_bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] -= began_.link_bytes[i];
+    }
     return Json{
         {"begin_ns", began_.virtual_ns},
         {"end_ns", ended->virtual_ns},
         {"busy_ns", ended->busy_ns - began_.busy_ns},
         {"instructions", ended->instructions - began_.instructions},
+        {"link_bytes", bytes},
         {"guest_ns",
          std::chrono::duration_cast<std::chrono::nanoseconds>(guest).count()}};
   }
