@@ -1,15 +1,11 @@
 #include "agent/archive.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "traces/crc32c.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
@@ -37,56 +33,6 @@ void append_comment(std::string& zip, const std::string& kind) {
   zip += static_cast<char>(comment.size());
   zip += '\0';
   zip += comment;
-}
-
-Error failure(const std::string& what, const std::string& path) {
-  const int code = errno;
-  const std::string message =
-      "cannot " + what + " " + path + ": " + std::strerror(code);
-  if (code == ENOENT) return not_found(message);
-  if (code == EACCES || code == EPERM || code == EROFS) {
-    return permission(message);
-  }
-  return io(message);
-}
-
-Status write_whole(int file, const std::string& bytes) {
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const auto n = ::write(file, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return io("");
-    at += static_cast<std::size_t>(n);
-  }
-  if (::fsync(file) != 0) return io("");
-  return {};
-}
-
-Status replace_file(const std::string& path, const std::string& bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return failure("write", path);
-  ::fchmod(file, 0644);
-  const bool written = write_whole(file, bytes).has_value();
-  const int code = errno;
-  ::close(file);
-  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    if (!written) errno = code;
-    const Error error = failure("write", path);
-    ::unlink(temporary.c_str());
-    return error;
-  }
-  // The rename itself is durable once the folder is.
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0               ? "/"
-                                                        : path.substr(0, slash);
-  const int parent = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
-  if (parent >= 0) {
-    ::fsync(parent);
-    ::close(parent);
-  }
-  return {};
 }
 
 // What the comment says of the file, or why it is refused.
@@ -143,7 +89,7 @@ Status read_archive(
   std::ostringstream out;
   if (!file || !(out << file.rdbuf())) {
     if (errno == 0) return corrupt(path + " is empty" + kRemedy);
-    return failure("read", path);
+    return file_failure("read", path, errno);
   }
   const std::string bytes = out.str();
   if (auto ok = check(path, kind, bytes); !ok) return ok.error();

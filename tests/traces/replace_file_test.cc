@@ -1,0 +1,80 @@
+#include "traces/replace_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/traces/trace_bytes.h"
+
+namespace thermocline {
+namespace {
+
+using testing::HasSubstr;
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::size_t files_in(const std::string& folder) {
+  std::size_t count = 0;
+  for (const auto& unused : std::filesystem::directory_iterator(folder)) {
+    static_cast<void>(unused);
+    ++count;
+  }
+  return count;
+}
+
+TEST(ReplaceFile, WritesAndReplacesLeavingNothingBeside) {
+  const TestDirectory folder;
+  const std::string path = folder.file("a.json");
+  ASSERT_TRUE(replace_file(path, "one"));
+  ASSERT_TRUE(replace_file(path, "two"));
+  EXPECT_EQ(text_of(path), "two");
+  EXPECT_EQ(files_in(folder.file("")), 1u);
+}
+
+// Who has the old file open reads the old bytes to their end.
+TEST(ReplaceFile, NeverShowsAPart) {
+  const TestDirectory folder;
+  const std::string path = folder.file("a.json");
+  ASSERT_TRUE(replace_file(path, "the old text"));
+  std::ifstream reader(path);
+  std::string word;
+  reader >> word;
+  ASSERT_TRUE(replace_file(path, "x"));
+  std::string rest;
+  std::getline(reader, rest);
+  EXPECT_EQ(word + rest, "the old text");
+}
+
+TEST(ReplaceFile, KeepsWhatIsThereIfTold) {
+  const TestDirectory folder;
+  const std::string path = folder.file("a.json");
+  ASSERT_TRUE(replace_file(path, "one", Existing::kKeep));
+  const auto kept = replace_file(path, "two", Existing::kKeep);
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().code, Error::Code::kInvalid);
+  EXPECT_THAT(kept.error().message, HasSubstr(path));
+  EXPECT_EQ(text_of(path), "one");
+  EXPECT_EQ(files_in(folder.file("")), 1u);
+}
+
+TEST(ReplaceFile, FailsNamingThePathAndLeavesNothing) {
+  const TestDirectory folder;
+  const std::string path = folder.file("no/a.json");
+  const auto nowhere = replace_file(path, "x");
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Error::Code::kNotFound);
+  EXPECT_THAT(nowhere.error().message, HasSubstr(path));
+  std::filesystem::create_directory(folder.file("taken"));
+  ASSERT_FALSE(replace_file(folder.file("taken"), "x"));
+  EXPECT_EQ(files_in(folder.file("")), 1u);
+}
+
+}  // namespace
+}  // namespace thermocline

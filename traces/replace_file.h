@@ -1,0 +1,24 @@
+// replace_file: writes a file whole, or leaves what was there.
+//
+// Whoever reads the path, also after a crash, finds the old bytes or the new
+// ones, never a part. Thread safety: any thread; of two writers one wins.
+#pragma once
+
+#include <string>
+
+#include "traces/result.h"
+
+namespace thermocline {
+
+enum class Existing { kReplace, kKeep };
+
+/// Writes a temporary file beside `path`, waits until it is on stable storage
+/// and renames it. With kKeep, a file of that name is left alone (kInvalid).
+/// Errors: kNotFound, kPermission, kIo, naming the path; nothing is left then.
+Status replace_file(const std::string& path, const std::string& bytes,
+                    Existing existing = Existing::kReplace);
+
+/// The error for errno `code`, met when trying to `verb` the file at `path`.
+Error file_failure(const std::string& verb, const std::string& path, int code);
+
+}  // namespace thermocline
