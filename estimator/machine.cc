@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "estimator/tier_order.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -39,6 +40,17 @@ struct MachineFields {
   }
 };
 
+struct OriginFields {
+  Origin& origin;
+  std::string obtained = word_of(Obtained::kUnsaid);
+
+  void fields(auto& f) {
+    f("obtained", obtained, "unsaid, measured, hmat, or assumed");
+    f("spread", origin.spread, 0.0, kMost, "of the measurements, relative");
+    f("how", origin.how, "for people");
+  }
+};
+
 // Takes `key` out of an object, or null.
 nlohmann::json take(nlohmann::json& from, const char* key) {
   const auto at = from.find(key);
@@ -60,10 +72,53 @@ Status read_nodes(const nlohmann::json& json, Tier& tier) {
   return {};
 }
 
+Status read_origin(const nlohmann::json& json, Origin& origin) {
+  if (!json.is_object()) return invalid("must be a JSON object");
+  OriginFields fields{origin};
+  FieldReader reader(json);
+  fields.fields(reader);
+  if (auto ok = reader.finish(); !ok) return ok.error();
+  for (const auto obtained : {Obtained::kUnsaid, Obtained::kMeasured,
+                              Obtained::kHmat, Obtained::kAssumed}) {
+    origin.obtained = obtained;
+    if (fields.obtained == word_of(obtained)) return {};
+  }
+  return invalid("\"obtained\" is none of unsaid, measured, hmat, assumed");
+}
+
+Status read_origins(nlohmann::json json, Origins& origins) {
+  if (json.is_null()) return {};  // files of before there were any
+  if (!json.is_object()) return invalid("\"origins\" must be a JSON object");
+  for (const Figure& figure : kFigures) {
+    const auto one = take(json, figure.name);
+    if (one.is_null()) continue;
+    auto ok = read_origin(one, origins.*figure.origin)
+                  .within("origin of " + std::string(figure.name));
+    if (!ok) return ok.error();
+  }
+  if (json.empty()) return {};
+  return invalid("\"origins\" has an unknown \"" + json.begin().key() + "\"");
+}
+
+nlohmann::ordered_json origins_json(const Origins& origins) {
+  nlohmann::ordered_json json;
+  for (const Figure& figure : kFigures) {
+    const Origin& origin = origins.*figure.origin;
+    if (origin == Origin{}) continue;
+    json[figure.name] = {{"obtained", word_of(origin.obtained)},
+                         {"spread", origin.spread},
+                         {"how", origin.how}};
+  }
+  return json;
+}
+
 Result<Tier> read_tier(nlohmann::json json) {
   if (!json.is_object()) return invalid("a tier must be a JSON object");
   Tier tier;
   if (auto ok = read_nodes(take(json, "nodes"), tier); !ok) return ok.error();
+  if (auto ok = read_origins(take(json, "origins"), tier.origins); !ok) {
+    return ok.error();
+  }
   TierFields fields{tier};
   FieldReader reader(json);
   fields.fields(reader);
@@ -94,10 +149,22 @@ Result<std::vector<Tier>> read_tiers(const nlohmann::json& json) {
     }
     tiers.push_back(*std::move(tier));
   }
+  const std::string wrong = contradiction(tiers);
+  if (!wrong.empty()) return invalid(wrong);
   return tiers;
 }
 
 }  // namespace
+
+const char* word_of(Obtained obtained) {
+  switch (obtained) {
+    case Obtained::kUnsaid: return "unsaid";
+    case Obtained::kMeasured: return "measured";
+    case Obtained::kHmat: return "hmat";
+    case Obtained::kAssumed: return "assumed";
+  }
+  return "unsaid";
+}
 
 Result<Machine> Machine::from_json(const std::string& text) {
   auto json = nlohmann::json::parse(text, nullptr, false);
@@ -135,6 +202,8 @@ std::string Machine::to_json() const {
                     {"read_bytes_per_s", tier.read_bytes_per_s},
                     {"write_bytes_per_s", tier.write_bytes_per_s},
                     {"durable", tier.durable}});
+    auto origins = origins_json(tier.origins);
+    if (!origins.is_null()) list.back()["origins"] = std::move(origins);
   }
   const nlohmann::ordered_json json = {{"name", name},
                                        {"cpus", cpus},

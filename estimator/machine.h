@@ -5,6 +5,8 @@
 // machine. Thread safety: plain values.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,29 @@
 
 namespace thermocline {
 
+// How a figure of a tier was obtained.
+enum class Obtained : std::uint8_t {
+  kUnsaid,    // somebody wrote it into a file
+  kMeasured,  // by `thermocline probe`
+  kHmat,      // declared by the firmware
+  kAssumed,   // from another figure
+};
+
+struct Origin {
+  Obtained obtained = Obtained::kUnsaid;
+  // Of repeated measurements: half of what lies between the least and the
+  // most, over their median. 0: not known.
+  double spread = 0;
+  std::string how;  // for people: "pointer chase, 1 thread, 128.0 MiB"
+  bool operator==(const Origin&) const = default;
+};
+
+struct Origins {
+  Origin read_ns, write_ns, read_bytes_per_s, write_bytes_per_s;
+  bool operator==(const Origins&) const = default;
+};
+
+// Figures that are 0 are not known; nobody may take them for numbers.
 struct Tier {
   std::string name;        // "dram", "cxl", "optane"
   std::vector<int> nodes;  // NUMA nodes, in order of preference
@@ -22,8 +47,30 @@ struct Tier {
   double read_bytes_per_s = 0;  // bandwidth that one job can draw
   double write_bytes_per_s = 0;
   bool durable = false;
+  Origins origins = {};
   bool operator==(const Tier&) const = default;
 };
+
+// One of a tier's four figures, for code that treats them alike.
+struct Figure {
+  const char* name;
+  double Tier::*value;
+  Origin Origins::*origin;
+  bool latency;      // less is faster
+  const char* hmat;  // the kernel's file for it
+};
+
+inline constexpr std::array<Figure, 4> kFigures{{
+    {"read_ns", &Tier::read_ns, &Origins::read_ns, true, "read_latency"},
+    {"write_ns", &Tier::write_ns, &Origins::write_ns, true, "write_latency"},
+    {"read_bytes_per_s", &Tier::read_bytes_per_s, &Origins::read_bytes_per_s,
+     false, "read_bandwidth"},
+    {"write_bytes_per_s", &Tier::write_bytes_per_s, &Origins::write_bytes_per_s,
+     false, "write_bandwidth"},
+}};
+
+/// "unsaid", "measured", "hmat", "assumed": as in files.
+const char* word_of(Obtained obtained);
 
 struct Machine {
   std::string name;
@@ -32,15 +79,16 @@ struct Machine {
   double cycles_per_ns = 1;
   bool emulated = false;
 
-  /// Strict: unknown keys, no tiers, or a node named twice are kInvalid.
+  /// Strict: unknown keys, no tiers, a node named twice, or tiers whose
+  /// figures contradict their order (tier_order.h) are kInvalid.
   static Result<Machine> from_json(const std::string& text);
   static Result<Machine> load(const std::string& path);
   std::string to_json() const;
 
   /// What the kernel says: nodes with memory, grouped by
   /// sys/devices/virtual/memory_tiering, else by whether they have CPUs and
-  /// by distance; latency and bandwidth from HMAT (access0) where present,
-  /// else 0 (not known).
+  /// by distance; latency and bandwidth from HMAT (access1, else access0)
+  /// where present, else 0 (not known).
   /// `root` stands for "/" (a recorded tree in tests).
   static Result<Machine> from_kernel(const std::string& root);
 

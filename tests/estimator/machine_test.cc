@@ -45,6 +45,20 @@ TEST(MachineJson, ComesBackFromItsOwnText) {
   EXPECT_EQ(*again, *machine);
 }
 
+TEST(MachineJson, KeepsHowFiguresWereObtained) {
+  auto machine = Machine::from_json(kJson);  // a file that does not say
+  ASSERT_TRUE(machine);
+  EXPECT_EQ(machine->tiers[0].origins, Origins{});
+  EXPECT_EQ(machine->to_json().find("origins"), std::string::npos);
+  Origins& origins = machine->tiers[0].origins;
+  origins.read_ns = {Obtained::kMeasured, 0.015, "pointer chase"};
+  origins.write_ns.obtained = Obtained::kAssumed;
+  origins.read_bytes_per_s.obtained = Obtained::kHmat;
+  const auto again = Machine::from_json(machine->to_json());
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, *machine);
+}
+
 TEST(MachineJson, NamesOfAnyBytesDoNotBreakTheText) {
   auto machine = Machine::from_json(kJson);
   ASSERT_TRUE(machine);
@@ -89,7 +103,25 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{R"({"tiers":[{"name":"a","capacity":-5}]})", "capacity"},
         Refused{R"({"tiers":[{"name":"a","capacity":18446744073709551615}]})",
                 "capacity"},
-        Refused{R"({"tiers":[{"name":"a","read_ns":-1}]})", "read_ns"}));
+        Refused{R"({"tiers":[{"name":"a","read_ns":-1}]})", "read_ns"},
+        Refused{R"({"tiers":[{"name":"a","read_ns":null}]})", "read_ns"},
+        Refused{R"({"tiers":[{"name":"a","read_ns":NaN}]})", "JSON"},
+        Refused{R"({"tiers":[{"name":"a","read_ns":1e999}]})", "JSON"},
+        Refused{R"({"tiers":[{"name":"a","read_bytes_per_s":-1e9}]})",
+                "read_bytes_per_s"},
+        Refused{R"({"tiers":[{"name":"a","read_ns":300},
+                             {"name":"b","read_ns":80}]})",
+                "list the fastest tier first"},
+        Refused{R"({"tiers":[{"name":"a","origins":[]}]})", "origins"},
+        Refused{R"({"tiers":[{"name":"a","origins":{"speed":{}}}]})", "speed"},
+        Refused{R"({"tiers":[{"name":"a","origins":{"read_ns":3}}]})",
+                "origin of read_ns"},
+        Refused{R"({"tiers":[{"name":"a",
+                    "origins":{"read_ns":{"obtained":"guessed"}}}]})",
+                "assumed"},
+        Refused{R"({"tiers":[{"name":"a",
+                    "origins":{"read_ns":{"spread":-1}}}]})",
+                "spread"}));
 
 TEST(MachineFile, NamesThePathThatIsMissingOrWrong) {
   const auto missing = Machine::load("/nonexistent/machine.json");
@@ -131,11 +163,14 @@ TEST(MachineFromKernel, CxlNodeIsALowerTierWithItsHmatFigures) {
   EXPECT_EQ(machine->name, "Tiered Server 1");
   ASSERT_EQ(machine->tiers.size(), 2u);  // node 1 has no memory
   constexpr double kMiB = 1024 * 1024;
-  const Tier dram{"dram", {0},           Bytes{32831296} * 1024, 80,
-                  80,     100000 * kMiB, 90000 * kMiB,           false};
-  const Tier slow{"slow",       {2},  Bytes{131072000} * 1024,
-                  250,          260,  28000 * kMiB,
-                  24000 * kMiB, false};
+  const Origin hmat{Obtained::kHmat, 0, ""};
+  const Origins all{hmat, hmat, hmat, hmat};
+  const Tier dram{"dram",       {0},   Bytes{32831296} * 1024,
+                  80,           80,    100000 * kMiB,
+                  90000 * kMiB, false, all};
+  const Tier slow{"slow",       {2},   Bytes{131072000} * 1024,
+                  250,          260,   28000 * kMiB,
+                  24000 * kMiB, false, all};
   EXPECT_EQ(machine->tiers[0], dram);
   EXPECT_EQ(machine->tiers[1], slow);
 }
