@@ -8,13 +8,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <numeric>
-#include <random>
 #include <vector>
+
+#include "estimator/line_cycle.h"
 
 namespace thermocline {
 
-constexpr std::size_t kWordsPerLine = 8;
 constexpr double kLineBytes = 64;
 
 /// Words on one node, all touched.
@@ -46,29 +45,16 @@ inline void wash_cache(const Buffer& clean) {
   }
 }
 
-inline std::vector<std::uint32_t> shuffled_lines(std::size_t lines) {
-  std::vector<std::uint32_t> order(lines);
-  std::iota(order.begin(), order.end(), 0u);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  return order;
-}
-
 /// Makes one cycle through all lines of `data`, in `order`.
 inline void link_lines(const Buffer& data,
                        const std::vector<std::uint32_t>& order) {
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    data.words[order[i] * kWordsPerLine] =
-        order[(i + 1) % order.size()] * kWordsPerLine;
-  }
+  link_lines({data.words, data.count()}, order);
 }
 
 /// Follows the cycle for `accesses` steps from the line `first`.
 inline void chase(const Buffer& data, std::uint32_t first,
                   std::size_t accesses) {
-  const std::uint64_t* const words = data.words;
-  std::uint64_t at = first * kWordsPerLine;
-  for (std::size_t i = 0; i < accesses; ++i) at = words[at];
-  sink = at;
+  sink = chase(data.words, first * kWordsPerLine, accesses);
 }
 
 /// Binds the calling thread to one vCPU: clocks are per vCPU.
