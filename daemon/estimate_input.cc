@@ -84,35 +84,45 @@ Result<Trace> load_trace(const std::string& file, bool is_slow,
   return trace;
 }
 
-// "read_ns, write_ns": what a tier does not say.
-std::string missing_numbers(const Tier& tier) {
-  std::string missing;
-  const auto need = [&](double value, const char* name) {
-    if (value <= 0)
-      missing += (missing.empty() ? "" : ", ") + std::string(name);
-  };
-  need(tier.read_ns, "read_ns");
-  need(tier.write_ns, "write_ns");
-  need(tier.read_bytes_per_s, "read_bytes_per_s");
-  need(tier.write_bytes_per_s, "write_bytes_per_s");
-  return missing;
+// "read_ns, write_ns": the figures of a tier for which `holds` is true.
+template <typename Test>
+std::string figures_that(const Tier& tier, const Test& holds) {
+  std::string names;
+  for (const Figure& figure : kFigures) {
+    if (!holds(tier.*figure.value, tier.origins.*figure.origin)) continue;
+    names += (names.empty() ? "" : ", ") + std::string(figure.name);
+  }
+  return names;
 }
+
+// A measurement whose repeats were further apart than this is a doubt.
+constexpr double kWideSpread = 0.25;
 
 // Of a pair, missing numbers only blunt the weights; one trace alone has
 // nothing else to model the other endpoint from.
 Status check_machine(const Machine& machine, bool modelled,
                      std::vector<std::string>& notes) {
-  for (const Tier* tier : {&machine.tiers.front(), &machine.tiers.back()}) {
-    const auto missing = missing_numbers(*tier);
-    if (missing.empty()) continue;
-    const std::string what = "machine \"" + machine.name + "\": tier " +
-                             tier->name + " has no " + missing;
-    if (modelled) {
-      return invalid(what +
+  for (const Tier& tier : machine.tiers) {
+    const std::string whose =
+        "machine \"" + machine.name + "\": tier " + tier.name;
+    const auto missing = figures_that(
+        tier, [](double value, const Origin&) { return !(value > 0); });
+    if (!missing.empty() && modelled) {
+      return invalid(whose + " has no " + missing +
                      "; give the traces of both endpoints, or --machine with "
-                     "these numbers");
+                     "these numbers (thermocline probe -o FILE measures them)");
     }
-    notes.push_back(what + "; loads and stores weigh alike");
+    if (!missing.empty()) {
+      notes.push_back(whose + " has no " + missing +
+                      "; loads and stores weigh alike");
+    }
+    const auto wide = figures_that(tier, [](double, const Origin& origin) {
+      return origin.spread > kWideSpread;
+    });
+    if (!wide.empty() && modelled) {
+      notes.push_back(whose + ": repeats of " + wide +
+                      " were far apart; probe it again while it is idle");
+    }
   }
   return {};
 }

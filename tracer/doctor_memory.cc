@@ -41,10 +41,11 @@ std::vector<Finding> tiers(const Patient& patient) {
   if (figures) {
     found.push_back(good("latencies", "the firmware tells them (HMAT)"));
   } else {
-    found.push_back(lacking(State::kPart, "latencies",
-                            "the firmware does not tell them (HMAT)",
-                            "estimates cannot weigh one tier against another",
-                            "write them into a file and give --machine FILE"));
+    found.push_back(lacking(
+        State::kPart, "latencies", "the firmware does not tell them (HMAT)",
+        "estimates cannot weigh one tier against another",
+        "thermocline probe -o machine.json measures them; then "
+        "give --machine machine.json"));
   }
   return found;
 }

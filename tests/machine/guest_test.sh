@@ -68,6 +68,21 @@ of_pages() { sed -n "s/.*\"$1\": \"*\([^\",]*\).*/\1/p" /tmp/pages; }
 (($(of_pages stores) > 1000 && $(of_pages footprint_bytes) > 15 << 20)) ||
   fail "pages written: $(of_pages stores), on $(of_pages footprint_bytes) bytes"
 
+# What probe measures is two tiers, the faster one first, and slow memory slow.
+$bin/machine_clock dilation 8 >/dev/null
+$bin/thermocline probe --quick --size 8M --threads 1 -o /tmp/probed.json ||
+  fail "nothing was probed"
+$bin/machine_clock dilation 1 >/dev/null
+python3 - /tmp/probed.json <<'PYTHON' || fail "not the machine that this is: $(cat /tmp/probed.json)"
+import json
+import sys
+machine = json.load(open(sys.argv[1], encoding="utf-8"))
+fast, slow = machine["tiers"]
+assert machine["emulated"] and (fast["nodes"], slow["nodes"]) == ([0], [1])
+assert slow["read_ns"] > 1.5 * fast["read_ns"]
+assert fast["write_bytes_per_s"] > 1.5 * slow["write_bytes_per_s"]
+PYTHON
+
 # The service takes its own memory from the slow node.
 $bin/thermocline run --policy hottest_first --source none -- sh -c '
   grep -h heap /proc/$(pidof thermoclined)/numa_maps' >/tmp/own 2>/tmp/own.errors ||

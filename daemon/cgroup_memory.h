@@ -1,0 +1,19 @@
+// cgroup_room: how much more memory this process's cgroup allows it.
+//
+// A container's limit is often far below what its nodes have free, and whoever
+// passes it is killed. Cgroup v2 only; a v1 limit is not seen.
+// Source: Documentation/admin-guide/cgroup-v2.rst, memory.max.
+// Thread safety: as the Kernel's.
+#pragma once
+
+#include <optional>
+
+#include "daemon/syscalls.h"
+
+namespace thermocline {
+
+/// The least that is left below memory.max, of the process's own cgroup and
+/// all above it. Returns: nothing where there is no limit.
+std::optional<Bytes> cgroup_room(Kernel& kernel);
+
+}  // namespace thermocline

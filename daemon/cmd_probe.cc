@@ -1,0 +1,176 @@
+// thermocline probe: what the memory of this machine is worth, as a Machine.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "daemon/commands.h"
+#include "daemon/probe_report.h"
+#include "daemon/progress.h"
+#include "traces/replace_file.h"
+
+namespace thermocline {
+namespace {
+
+struct Arguments {
+  ProbeOptions options;
+  std::string output;
+  std::string from = "measured";
+  int repeats = 0;  // 0: as --quick says
+  bool group = false;
+  bool force = false;
+  bool json = false;
+};
+
+std::atomic<bool> stop = false;
+std::atomic<int> stop_signal = 0;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int number) {
+  stop_signal = number;
+  stop = true;
+}
+
+void hear_signals() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one kills
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+// Better refused now than after the measurement.
+Status check_output(const std::string& path, bool force) {
+  if (path.empty()) return {};
+  if (!force && ::access(path.c_str(), F_OK) == 0) {
+    return invalid(path + ": exists already; name another file or use --force");
+  }
+  const auto slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return file_failure("write", path, errno);
+  }
+  return {};
+}
+
+class Steps {
+ public:
+  explicit Steps(int all) : all_(all) {}
+
+  // "node 0: read latency, step 7 of 44, 3 s left"
+  void begin(const std::string& name) {
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - start_).count();
+    std::string line = name + ", step " + std::to_string(done_ + 1) + " of " +
+                       std::to_string(all_);
+    if (done_ > 0) {
+      const double left = seconds / done_ * (all_ - done_);
+      line += ", " + std::to_string(static_cast<int>(left) + 1) + " s left";
+    }
+    ++done_;
+    progress_.show(line);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start_ = Clock::now();
+  Progress progress_;
+  int all_;
+  int done_ = 0;
+};
+
+Result<ProbeReport> probe(const ProbeOptions& options, bool hmat) {
+  if (hmat) return probe_hmat("/", options);
+  const auto nodes = chosen_nodes(read_memory_nodes("/"), options);
+  if (!nodes) return nodes.error();
+  hear_signals();
+  Steps steps(static_cast<int>(nodes->size()) * steps_per_node(options));
+  return probe_measured(
+      options, {stop, [&](const std::string& name) { steps.begin(name); }});
+}
+
+void run(Arguments& given, Outcome& outcome) {
+  ProbeOptions& options = given.options;
+  options.repeats = given.repeats > 0 ? given.repeats : options.quick ? 3 : 5;
+  options.grouping = given.group ? Grouping::kByRank : Grouping::kByNode;
+  if (auto ok = check_output(given.output, given.force); !ok) {
+    return outcome.fail(ok.error());
+  }
+  const auto report = probe(options, given.from == "hmat");
+  if (!report) {
+    const bool stopped = report.error().code == Error::Code::kInterrupted;
+    return outcome.fail(report.error(), stopped ? 128 + stop_signal : 1);
+  }
+  if (!given.output.empty()) {
+    auto ok = replace_file(given.output, report->machine.to_json() + "\n",
+                           given.force ? Existing::kReplace : Existing::kKeep);
+    if (!ok) return outcome.fail(ok.error());
+  }
+  if (given.json) {
+    auto json = to_json(*report);
+    json["output"] = given.output;
+    std::printf("%s\n", json.dump(2, ' ', false,
+                                  nlohmann::json::error_handler_t::replace)
+                            .c_str());
+    return;
+  }
+  print_text(*report, stdout);
+  if (!given.output.empty()) {
+    std::printf("wrote %s: give it to --machine\n", given.output.c_str());
+  }
+}
+
+}  // namespace
+
+void add_probe(CLI::App& root, Outcome& outcome) {
+  auto given = std::make_shared<Arguments>();
+  auto* command = root.add_subcommand(
+      "probe",
+      "Measure what the memory of this machine is worth: latency and bandwidth "
+      "of every memory node, each a tier, as a file for --machine of the other "
+      "commands. Run it while the machine is idle: it takes some seconds a "
+      "node, all CPUs, and at most half of what a node has free.");
+  command->add_option("-o,--output", given->output,
+                      "file to write (JSON); without it, a report only");
+  command->add_flag("--force", given->force, "replace an existing file");
+  command
+      ->add_option("--nodes", given->options.nodes,
+                   "memory nodes, such as 0,2; default: all")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1023));
+  command
+      ->add_option("--threads", given->options.threads,
+                   "threads for bandwidth; default: one for each CPU of the "
+                   "nearest node")
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      ->add_option("--size", given->options.size,
+                   "memory to go through, such as 512M; default: four times "
+                   "the caches (--quick: twice)")
+      ->transform(CLI::AsSizeValue(false));
+  command
+      ->add_option("--repeats", given->repeats,
+                   "measurements of which the median counts; default: 5 "
+                   "(--quick: 3)")
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--from", given->from,
+                   "measured, or hmat: what the firmware declares, if it does")
+      ->check(CLI::IsMember({"measured", "hmat"}))
+      ->capture_default_str();
+  command->add_flag("--group", given->group,
+                    "nodes that the kernel holds for one memory tier become "
+                    "one tier: their bandwidths add up");
+  command->add_flag("--quick", given->options.quick,
+                    "less memory and less time, wider spread");
+  command->add_flag("--json", given->json, "as JSON");
+  command->callback([given, &outcome] { run(*given, outcome); });
+}
+
+}  // namespace thermocline

@@ -1,0 +1,115 @@
+// thermocline probe from the outside, on the machine that runs the tests.
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/daemon/commands.h"
+
+namespace thermocline {
+namespace {
+
+// What the machine has no memory or no right for is said, and not tested.
+class ProbeCommand : public Commands {
+ protected:
+  Ran quick(Words more) const {
+    Words words{"probe", "--quick", "--repeats", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+};
+
+TEST_F(ProbeCommand, WritesAMachineThatTheOtherCommandsTake) {
+  const std::string path = scratch / "machine.json";
+  const auto ran = quick({"-o", path, "--json"});
+  if (ran.status != 0) GTEST_SKIP() << ran.output;
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << ran.output;
+  EXPECT_EQ(scratch.files(), 2u);  // it, and two.json: nothing half-made
+
+  const auto machine = Machine::load(path);
+  ASSERT_TRUE(machine) << machine.error().message;
+  EXPECT_EQ(nlohmann::json::parse(slurp(path)), report["machine"]);
+  ASSERT_FALSE(machine->tiers.empty());
+  EXPECT_EQ(report["nodes"].size(), machine->tiers.size());
+  for (const Tier& tier : machine->tiers) {
+    EXPECT_GT(tier.capacity, 0u);
+    for (const Figure& figure : kFigures) {
+      EXPECT_GT(tier.*figure.value, 0) << figure.name;
+      const Origin& origin = tier.origins.*figure.origin;
+      EXPECT_NE(origin.obtained, Obtained::kUnsaid) << figure.name;
+      EXPECT_NE(origin.how, "") << figure.name;
+    }
+    EXPECT_EQ(tier.origins.read_ns.obtained, Obtained::kMeasured);
+  }
+
+  // With one tier there is nothing to estimate, and the file is not to blame.
+  const auto estimate = run({"estimate", "--fast", "traces/samples/small.trace",
+                             "--machine", path, "--sweep", "fast=0..100%"});
+  const bool one = machine->tiers.size() == 1;
+  EXPECT_EQ(estimate.status, one ? 1 : 0) << estimate.output;
+  EXPECT_EQ(estimate.output.find("has one tier") != std::string::npos, one)
+      << estimate.output;
+
+  // What is there stays, unless told otherwise; that is found out at once.
+  const auto before = slurp(path);
+  const auto refused = run({"probe", "-o", path});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.output.find("--force"), std::string::npos);
+  EXPECT_EQ(slurp(path), before);
+  EXPECT_EQ(quick({"-o", path, "--force"}).status, 0);
+  EXPECT_TRUE(Machine::load(path));
+}
+
+TEST_F(ProbeCommand, ShowsATable) {
+  const auto ran = quick({});
+  if (ran.status != 0) GTEST_SKIP() << ran.output;
+  for (const char* const part : {"read latency", "write bandwidth", "dram",
+                                 " ns", " GB/s", "from CPU"}) {
+    EXPECT_NE(ran.output.find(part), std::string::npos) << ran.output;
+  }
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST_F(ProbeCommand, RefusesInOneLine) {
+  const std::string path = scratch / "machine.json";
+  expect_refused({"probe", "-o", scratch / "no/machine.json"},
+                 {"no/machine.json"});
+  expect_refused({"probe", "-o", scratch / "two.json"},
+                 {"two.json", "exists", "--force"});
+  expect_refused({"probe", "-o", path, "--nodes", "1000"}, {"1000", "--nodes"});
+  expect_refused({"probe", "-o", path, "--threads", "100000"},
+                 {"--threads 100000", "CPU"});
+  expect_refused({"probe", "-o", path, "--size", "1000T"}, {"--size", "spare"});
+  expect_refused({"probe", "--nodes", "x"}, {"--nodes"}, 2);
+  expect_refused({"probe", "--size", "much"}, {"--size"}, 2);
+  expect_refused({"probe", "--repeats", "0"}, {"--repeats"}, 2);
+  expect_refused({"probe", "--from", "guess"}, {"guess"}, 2);
+}
+
+// Without HMAT's files the remedy is named; with them, there is a machine.
+TEST_F(ProbeCommand, HmatOrTheRemedy) {
+  const std::string path = scratch / "machine.json";
+  const auto ran = run({"probe", "--from", "hmat", "-o", path});
+  if (ran.status == 0) {
+    EXPECT_TRUE(Machine::load(path));
+    return;
+  }
+  EXPECT_NE(ran.output.find("--from measured"), std::string::npos)
+      << ran.output;
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST_F(ProbeCommand, InterruptedItLeavesNothing) {
+  Child child({THERMOCLINE, "probe", "--repeats", "1000", "-o",
+               scratch / "machine.json"});
+  ::usleep(300'000);
+  child.signal(SIGINT);
+  const int status = child.wait();
+  if (status == 1) GTEST_SKIP() << child.output();
+  EXPECT_EQ(status, 130) << child.output();
+  EXPECT_NE(child.output().find("interrupted"), std::string::npos);
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+}  // namespace
+}  // namespace thermocline
