@@ -51,10 +51,11 @@ TEST(Sweeps, ReadEveryWord) {
 
 TEST(Sweeps, WriteEveryWord) {
   alignas(64) std::uint64_t words[80] = {};
+  const std::span<std::uint64_t> all(words);
   for (const auto write : {write_sweep, write_around_sweep}) {
     for (const std::uint64_t value : {7u, 8u}) {
       std::vector<std::uint64_t> before(words, words + 80);
-      write(words, value);
+      write(all, value);
       for (std::size_t i = 0; i < 80; ++i) {
         EXPECT_NE(words[i], before[i]) << "word " << i << " was left out";
         before[i] = words[i];
