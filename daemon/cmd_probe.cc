@@ -168,7 +168,7 @@ void add_probe(CLI::App& root, Outcome& outcome) {
                     "nodes that the kernel holds for one memory tier become "
                     "one tier: their bandwidths add up");
   command->add_flag("--quick", given->options.quick,
-                    "less memory and less time, wider spread");
+                    "less memory, less time, fewer repeats");
   command->add_flag("--json", given->json, "as JSON");
   command->callback([given, &outcome] { run(*given, outcome); });
 }
