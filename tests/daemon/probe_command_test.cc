@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "estimator/machine.h"
 #include "tests/daemon/commands.h"
 
 namespace thermocline {
