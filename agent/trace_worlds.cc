@@ -37,8 +37,16 @@ Result<std::vector<Named>> read_all(const std::vector<std::string>& paths,
 
 Status add_pair(const Named& slow, const Named& fast,
                 Differential::Options options, TraceWorlds& out) {
+  const std::string which = slow.path + " and " + fast.path;
   auto made = Differential::from_pair(slow.trace, fast.trace, options);
-  if (!made) return made.error().within(slow.path + " and " + fast.path);
+  if (!made && options.phases) {
+    // A coarser world is still one to learn in.
+    const std::string why = made.error().message;
+    options.phases = false;
+    made = Differential::from_pair(slow.trace, fast.trace, options);
+    if (made) out.notes.push_back(which + ": taken as one phase, for " + why);
+  }
+  if (!made) return made.error().within(which);
   out.worlds.push_back(World::from(*made));
   return {};
 }

@@ -163,15 +163,9 @@ void run(Arguments& given, Outcome& outcome) {
   const Trace* slow = input->slow ? &*input->slow : nullptr;
   const Trace* fast = input->fast ? &*input->fast : nullptr;
   const JobObjects objects(made, slow, fast);
-  EstimateReport report{*input,
-                        given.files,
-                        memory,
-                        objects,
-                        phases_of(made, input->either(), slow != nullptr),
-                        title(given),
-                        {},
-                        detailed,
-                        given.objects};
+  EstimateReport report{*input,  given.files,     memory,
+                        objects, phases_of(made), title(given),
+                        {},      detailed,        given.objects};
   for (StaticPlacement& placement : *chosen) {
     EstimateRow row;
     row.breakdown =
@@ -239,6 +233,13 @@ void add_estimate(CLI::App& root, Outcome& outcome) {
   command
       ->add_option("--windows", given->files.windows,
                    "pieces into which the runs are cut, by work done")
+      ->capture_default_str();
+  command
+      ->add_option("--phases", given->files.phases,
+                   "auto: the job's phases are matched first, by its marks, or "
+                   "without marks by where its sample rate changes; none: the "
+                   "job is taken as one phase")
+      ->check(CLI::IsMember({"auto", "none"}))
       ->capture_default_str();
   command->add_option("--objects", given->objects, "objects to show; 0: all")
       ->capture_default_str();

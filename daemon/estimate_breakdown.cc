@@ -9,15 +9,7 @@
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kParts = 10;  // of a job without marks
-
-// "step" of "step 3"; all of a name without a number.
-std::string without_number(const std::string& name) {
-  const auto last = name.find_last_not_of("0123456789");
-  if (last == std::string::npos) return name;
-  const auto end = name.find_last_not_of(" _:#", last);
-  return end == std::string::npos ? name : name.substr(0, end + 1);
-}
+constexpr std::size_t kParts = 10;  // of a job that is one phase
 
 std::vector<JobPhase> equal_parts(const Differential& made) {
   std::vector<JobPhase> phases;
@@ -37,32 +29,15 @@ std::vector<JobPhase> equal_parts(const Differential& made) {
 
 }  // namespace
 
-std::vector<JobPhase> phases_of(const Differential& made, const Trace& trace,
-                                bool is_slow) {
-  std::vector<const Mark*> marks;
-  for (const Mark& mark : trace.marks) {
-    if (mark.name != "start" && mark.name != "end") marks.push_back(&mark);
-  }
-  if (marks.empty()) return equal_parts(made);
+std::vector<JobPhase> phases_of(const Differential& made) {
+  if (made.phases().size() == 1) return equal_parts(made);
   std::vector<JobPhase> phases;
   std::map<std::string, std::size_t> by_name;
-  const auto start = static_cast<double>(trace.start_ns());
-  double at = start;
-  std::size_t passed = 0;
-  for (std::size_t w = 0; w < made.windows(); ++w) {
-    const double length = is_slow ? made.slow_ns(w) : made.fast_ns(w);
-    const double middle = at + length / 2;
-    while (passed < marks.size() &&
-           static_cast<double>(marks[passed]->time) <= middle) {
-      ++passed;
-    }
-    const std::string name = passed == 0
-                                 ? "before the first mark"
-                                 : without_number(marks[passed - 1]->name);
-    const auto [phase, added] = by_name.emplace(name, phases.size());
-    if (added) phases.push_back({name, {}});
-    phases[phase->second].windows.push_back(w);
-    at += length;
+  for (const PhaseWindows& phase : made.phases()) {
+    const auto [at, added] = by_name.emplace(phase.name, phases.size());
+    if (added) phases.push_back({phase.name, {}});
+    auto& windows = phases[at->second].windows;
+    for (std::size_t w = phase.first; w < phase.last; ++w) windows.push_back(w);
   }
   return phases;
 }

@@ -15,21 +15,17 @@
 
 #include "daemon/job_objects.h"
 #include "estimator/differential.h"
-#include "traces/trace.h"
 
 namespace thermocline {
 
-// A run of windows: from one mark of the job to the next; marks that differ
-// by a number only ("step 3") are one phase. Without marks, a tenth of the
-// work.
+// Windows under one name: the phases of that name; of a job that is one phase,
+// a tenth of the work.
 struct JobPhase {
   std::string name;
   std::vector<std::size_t> windows;
 };
 
-/// Requires: `trace` is one that `made` comes from; `is_slow` tells which.
-std::vector<JobPhase> phases_of(const Differential& made, const Trace& trace,
-                                bool is_slow);
+std::vector<JobPhase> phases_of(const Differential& made);
 
 struct Breakdown {
   struct Phase {

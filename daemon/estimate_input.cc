@@ -137,10 +137,12 @@ Bytes region_size(const Trace& trace) {
   return bytes;
 }
 
-bool same_marks(const Trace& a, const Trace& b) {
-  return std::equal(
-      a.marks.begin(), a.marks.end(), b.marks.begin(), b.marks.end(),
-      [](const Mark& x, const Mark& y) { return x.name == y.name; });
+bool sampled(const Differential& made, std::size_t w) {
+  const auto accesses = made.accesses(w);
+  return std::any_of(accesses.begin(), accesses.end(),
+                     [](const WindowAccess& access) {
+                       return access.loads + access.stores > 0;
+                     });
 }
 
 void add_doubts(const Differential& made, std::vector<std::string>& notes) {
@@ -150,12 +152,17 @@ void add_doubts(const Differential& made, std::vector<std::string>& notes) {
         "negative; noise, or one trace is of another run");
   }
   std::size_t empty = 0;
-  for (std::size_t w = 0; w < made.windows(); ++w) {
-    const auto accesses = made.accesses(w);
-    empty += std::none_of(accesses.begin(), accesses.end(),
-                          [](const WindowAccess& access) {
-                            return access.loads + access.stores > 0;
-                          });
+  for (const PhaseWindows& phase : made.phases()) {
+    std::size_t here = 0;
+    for (std::size_t w = phase.first; w < phase.last; ++w) {
+      here += !sampled(made, w);
+    }
+    empty += here;
+    if (here == phase.last - phase.first) {
+      notes.push_back("phase \"" + phase.name +
+                      "\" holds no sample: which objects its time is due to "
+                      "is not known");
+    }
   }
   if (empty > 0) {
     notes.push_back(std::to_string(empty) + " of " +
@@ -186,7 +193,8 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
   }
   const bool pair = slow && fast;
   const Trace& either = slow ? *slow : *fast;
-  const Differential::Options options{files.windows, region_size(either)};
+  const Differential::Options options{files.windows, region_size(either),
+                                      files.phases != "none"};
   auto made = pair ? Differential::from_pair(*slow, *fast, options)
                    : Differential::from_one(either, options);
   if (!made) {
@@ -195,12 +203,6 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
   }
   if (auto ok = check_machine(made->machine(), !pair, notes); !ok) {
     return ok.error();
-  }
-  if (pair && !same_marks(*slow, *fast)) {
-    notes.push_back("the runs passed different marks (" +
-                    std::to_string(slow->marks.size()) + " and " +
-                    std::to_string(fast->marks.size()) +
-                    "): their phases are matched by work alone");
   }
   add_doubts(*made, notes);
   return EstimateInput{*std::move(made), std::move(slow), std::move(fast),

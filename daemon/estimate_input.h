@@ -19,6 +19,7 @@ struct EstimateFiles {
   std::string fast;
   std::string machine;  // empty: as the traces say
   std::int64_t windows = 100;
+  std::string phases = "auto";  // or "none": the job is one phase
 };
 
 struct EstimateInput {

@@ -15,6 +15,7 @@ namespace thermocline {
 struct Differential::Parts {
   Machine machine;
   RegionMap regions;
+  std::vector<PhaseWindows> phases;
   Tally tally;
   std::vector<Nanos> slow;  // length of each window
   std::vector<Nanos> fast;
@@ -35,9 +36,12 @@ constexpr double kCommonShare = 0.5;
 // Whole nanoseconds up to here are exact in a double.
 constexpr Nanos kLongest = Nanos{1} << 53;
 
+constexpr std::size_t kMostWindows = 100000;
+
 Status check(const Differential::Options& options) {
-  if (options.windows < 1 || options.windows > 100000) {
-    return invalid("windows must be 1 to 100000, not " +
+  const auto most = static_cast<std::int64_t>(kMostWindows);
+  if (options.windows < 1 || options.windows > most) {
+    return invalid("windows must be 1 to " + std::to_string(most) + ", not " +
                    std::to_string(options.windows));
   }
   const Bytes bytes = options.region_bytes;
@@ -128,6 +132,36 @@ Status check_addresses(const Trace& slow, const Trace& fast, Bytes bytes) {
                  "record without address randomisation (setarch -R)");
 }
 
+// The runs' phases, and their windows.
+struct Pieces {
+  std::vector<PhaseWindows> phases;
+  std::vector<WindowCuts> runs;
+};
+
+Result<Pieces> cut(std::span<const NamedRun> runs,
+                   const Differential::Options& options) {
+  const auto phases = match_phases(runs, options.phases);
+  if (!phases) return phases.error();
+  if (phases->names.size() > kMostWindows) {
+    return invalid("the runs go through " +
+                   std::to_string(phases->names.size()) +
+                   " phases, more than are estimated; --phases none takes the "
+                   "job as one phase");
+  }
+  std::vector<const Trace*> traces;
+  for (const NamedRun& run : runs) traces.push_back(run.trace);
+  auto cuts =
+      cut_runs(traces, *phases, static_cast<std::size_t>(options.windows));
+  Pieces out;
+  out.runs = std::move(cuts.runs);
+  std::size_t first = 0;
+  for (std::size_t p = 0; p < phases->names.size(); ++p) {
+    out.phases.push_back({phases->names[p], first, cuts.phase_ends[p]});
+    first = cuts.phase_ends[p];
+  }
+  return out;
+}
+
 std::vector<Nanos> lengths(const WindowCuts& cuts) {
   std::vector<Nanos> out;
   for (std::size_t w = 0; w + 1 < cuts.at.size(); ++w) {
@@ -196,8 +230,9 @@ Result<Differential> Differential::build(Parts parts) {
   if (parts.tally.inside <= 0) {
     return invalid("no sample lies in a mapping of the job");
   }
-  lend_shares(parts.tally);
+  lend_shares(parts.tally, parts.phases);
   Differential out;
+  out.phases_ = std::move(parts.phases);
   out.slowness_ = thermocline::slowness(parts.machine);
   out.machine_ = std::move(parts.machine);
   out.regions_ = std::move(parts.regions);
@@ -260,8 +295,11 @@ Result<Differential> Differential::from_pair(const Trace& sampled_slow,
 
   RegionMap regions = regions_of(slow, bytes);
   for (const Mapping& mapping : fast.mappings) regions.add(mapping);
-  const auto [slow_cuts, fast_cuts] =
-      cut_pair(slow, fast, static_cast<std::size_t>(options.windows));
+  const NamedRun runs[] = {{"slow", &slow}, {"fast", &fast}};
+  auto pieces = cut(runs, options);
+  if (!pieces) return pieces.error();
+  const WindowCuts& slow_cuts = pieces->runs[0];
+  const WindowCuts& fast_cuts = pieces->runs[1];
   auto costs = pair_costs(slow, fast, *machine, slow_cuts, fast_cuts, regions);
   const Tally by_slow = tally(slow, slow_cuts, regions, costs.slow);
   const Tally by_fast = tally(fast, fast_cuts, regions, costs.fast);
@@ -273,8 +311,9 @@ Result<Differential> Differential::from_pair(const Trace& sampled_slow,
               static_cast<double>(slow.run_ns() - fast.run_ns()), costs.known);
   Tally both = mean(by_slow, by_fast);
   smooth(both, regions, 2);
-  return build({*std::move(machine), std::move(regions), std::move(both),
-                lengths(slow_cuts), lengths(fast_cuts), slow.info.page_bytes,
+  return build({*std::move(machine), std::move(regions),
+                std::move(pieces->phases), std::move(both), lengths(slow_cuts),
+                lengths(fast_cuts), slow.info.page_bytes,
                 std::max(slow.end.private_bytes, fast.end.private_bytes), false,
                 job_of(slow), std::move(costs.savings), std::move(doubt)});
 }
@@ -293,13 +332,17 @@ Result<Differential> Differential::from_one(const Trace& trace,
                    "\" is no endpoint; record under all_slow or all_fast");
   }
   RegionMap regions = regions_of(trace, options.region_bytes);
-  const auto cuts = cut_one(trace, static_cast<std::size_t>(options.windows));
+  const NamedRun run{"only", &trace};
+  auto pieces = cut({&run, 1}, options);
+  if (!pieces) return pieces.error();
+  const WindowCuts& cuts = pieces->runs[0];
   Tally counts =
       tally(trace, cuts, regions, by_accesses(store_weight(*machine)));
   const auto measured = lengths(cuts);
   auto other = other_endpoint(*machine, counts, measured, is_slow);
   return build({*std::move(machine),
                 std::move(regions),
+                std::move(pieces->phases),
                 std::move(counts),
                 is_slow ? measured : other,
                 is_slow ? other : measured,

@@ -34,7 +34,8 @@ namespace thermocline {
 // what each sample stands for (pair_costs.h), with chance differences between
 // neighbours evened out (smoothing.h). The shares of a window sum to 1. A
 // window without accesses borrows the shares of the nearest window that has
-// some (the earlier of two); its loads and stores stay 0.
+// some, of its own phase if there is one (the earlier of two); its loads and
+// stores stay 0.
 struct WindowAccess {
   ObjectId object = 0;
   double loads = 0;
@@ -42,18 +43,27 @@ struct WindowAccess {
   double cost = 0;
 };
 
+// A part of the job that shares no window with another (phases.h).
+struct PhaseWindows {
+  std::string name;  // "step"; the same again where a phase comes again
+  std::size_t first = 0;
+  std::size_t last = 0;  // one past its last window
+};
+
 class Differential {
  public:
   struct Options {
-    std::int64_t windows = 100;  // 1 to 100,000
+    std::int64_t windows = 100;  // 1 to 100,000; one a phase at least
     Bytes region_bytes = 256 * 1024;
+    bool phases = true;  // false: the job is taken as one phase
   };
 
   /// From the two endpoint traces. Addresses must mean the same in both (no
   /// address randomisation), for a sample is its object by its address; what
   /// lies in no placeable mapping (the kernel, other processes) is left out.
-  /// Windows are cut as windows.h says. Errors: kInvalid when they are not of
-  /// the same job or machine, have no machine, one tier, or no usable samples.
+  /// Phases are matched and windows cut as phases.h and windows.h say. Errors:
+  /// kInvalid when they are not of the same job or machine, went through other
+  /// phases, have no machine, one tier, or no usable samples.
   static Result<Differential> from_pair(const Trace& slow, const Trace& fast,
                                         Options options);
   /// From one trace; the other endpoint is modelled from the Machine in it:
@@ -65,6 +75,8 @@ class Differential {
   static Result<Differential> from_one(const Trace& trace, Options options);
 
   std::size_t windows() const { return windows_.size(); }
+  /// In order; at least one, which is called "all" if it is the only one.
+  std::span<const PhaseWindows> phases() const { return phases_; }
   std::span<const Region> objects() const { return regions_.regions(); }
   const Machine& machine() const { return machine_; }
   bool modelled() const { return modelled_; }
@@ -122,6 +134,7 @@ class Differential {
   Machine machine_;
   RegionMap regions_;
   std::vector<Window> windows_;
+  std::vector<PhaseWindows> phases_;
   std::vector<WindowAccess> accesses_;
   std::vector<double> slowness_;
   double slow_ns_ = 0;

@@ -71,6 +71,27 @@ std::vector<WindowAccess> mean(const std::vector<WindowAccess>& a,
   return out;
 }
 
+// Lends within windows [first, last); nothing where none of them has any.
+void lend(std::vector<std::vector<WindowAccess>>& windows, std::size_t first,
+          std::size_t last) {
+  std::vector<std::size_t> full;
+  for (std::size_t w = first; w < last; ++w) {
+    if (!windows[w].empty()) full.push_back(w);
+  }
+  if (full.empty()) return;
+  std::size_t next = 0;  // first full window not before w
+  for (std::size_t w = first; w < last; ++w) {
+    while (next < full.size() && full[next] < w) ++next;
+    if (next < full.size() && full[next] == w) continue;
+    const bool after = next < full.size();
+    const bool before = next > 0;
+    const bool earlier =
+        before && (!after || w - full[next - 1] <= full[next] - w);
+    windows[w] = windows[earlier ? full[next - 1] : full[next]];
+    for (auto& access : windows[w]) access.loads = access.stores = 0;
+  }
+}
+
 }  // namespace
 
 Weigh by_accesses(double store_weight) {
@@ -114,23 +135,11 @@ Tally mean(const Tally& a, const Tally& b) {
   return out;
 }
 
-void lend_shares(Tally& tally) {
-  auto& windows = tally.windows;
-  std::vector<std::size_t> full;
-  for (std::size_t w = 0; w < windows.size(); ++w) {
-    if (!windows[w].empty()) full.push_back(w);
+void lend_shares(Tally& tally, std::span<const PhaseWindows> phases) {
+  for (const PhaseWindows& phase : phases) {
+    lend(tally.windows, phase.first, phase.last);
   }
-  std::size_t next = 0;  // first full window not before w
-  for (std::size_t w = 0; w < windows.size(); ++w) {
-    while (next < full.size() && full[next] < w) ++next;
-    if (next < full.size() && full[next] == w) continue;
-    const bool after = next < full.size();
-    const bool before = next > 0;
-    const bool earlier =
-        before && (!after || w - full[next - 1] <= full[next] - w);
-    windows[w] = windows[earlier ? full[next - 1] : full[next]];
-    for (auto& access : windows[w]) access.loads = access.stores = 0;
-  }
+  lend(tally.windows, 0, tally.windows.size());
 }
 
 }  // namespace thermocline

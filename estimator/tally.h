@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "estimator/differential.h"
@@ -35,8 +36,8 @@ Tally tally(const Trace& trace, const WindowCuts& cuts,
 /// accesses, that one.
 Tally mean(const Tally& a, const Tally& b);
 
-/// Lends each window without accesses the shares of the nearest that has some.
-/// Requires: at least one has.
-void lend_shares(Tally& tally);
+/// Lends each window without accesses the shares of the nearest that has some:
+/// of its phase, or, where none of that has, of all. Requires: one has.
+void lend_shares(Tally& tally, std::span<const PhaseWindows> phases);
 
 }  // namespace thermocline

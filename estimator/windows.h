@@ -1,12 +1,11 @@
-// Windows: cuts two traces of one job into windows that hold the same work.
+// Windows: cuts the traces of one job into windows that hold the same work.
 //
 // Wall time cannot align two runs of different speed, and a job whose phases
-// gain differently cannot be cut by shares of its time. The axis is work done:
-// instructions of the CPU with the most samples when both traces have counters
-// of it (a sum over CPUs would count the daemon and idle loops), else the
-// index of the sampled access. Marks that both runs passed in the same order
-// ("step 3") pin the axis: no window spans one, unless there are more marks
-// than windows; then evenly many are kept.
+// gain differently cannot be cut by shares of its time. So runs are cut by work
+// done (work_axis.h), and first at the bounds of their phases (phases.h): no
+// window spans one; each phase has a window at least, the rest go by work.
+// Marks within a phase ("step 3") pin the axis as well: no window spans one,
+// unless the phase has more marks than windows; then evenly many are kept.
 //
 // Sources: the need for phases before windows is measured on the miniFE pair
 // of Denoyelle et al. (set-up 1.0x, solver 3.0x).
@@ -15,9 +14,10 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
+#include "estimator/phases.h"
 #include "traces/trace.h"
 
 namespace thermocline {
@@ -32,12 +32,16 @@ struct WindowCuts {
   std::vector<std::uint32_t> of_sample;
 };
 
-/// Cuts both traces into `windows` matching windows. Requires: sorted traces
-/// with samples; windows >= 1. Cost: O((samples + counters) + windows log).
-std::pair<WindowCuts, WindowCuts> cut_pair(const Trace& a, const Trace& b,
-                                           std::size_t windows);
+struct RunCuts {
+  std::vector<WindowCuts> runs;
+  // Where each phase ends: one past its last window.
+  std::vector<std::size_t> phase_ends;
+};
 
-/// Cuts one trace, by the same rules.
-WindowCuts cut_one(const Trace& trace, std::size_t windows);
+/// Cuts runs of one job into `windows` matching windows, or as many as there
+/// are phases, if these are more. Requires: sorted traces with samples, whose
+/// phases these are; windows >= 1. Cost: O((samples + counters) + windows log).
+RunCuts cut_runs(std::span<const Trace* const> runs, const Phases& phases,
+                 std::size_t windows);
 
 }  // namespace thermocline

@@ -237,18 +237,52 @@ TEST_F(Estimate, RefusesWhatIsNoPairOfEndpoints) {
   expect_refused(with("--slow", scratch / "two.json"), {"two.json"});
 }
 
-TEST_F(Estimate, SaysWhatIsDoubtful) {
+TEST_F(Estimate, PhasesAreMatchedOrRefusedWithTheWayOn) {
   auto other = fast();
   std::erase_if(other.marks,
                 [](const Mark& mark) { return mark.name == "phase 1"; });
+  Words words{"estimate",
+              "--slow",
+              write("s.trace", slow()),
+              "--fast",
+              write("f.trace", other),
+              "--sweep",
+              "fast=0..100%"};
+  expect_refused(words, {"f.trace", "\"phase 1\"", "none", "--phases none"});
+  words.insert(words.end(), {"--phases", "none"});
+  EXPECT_EQ(answer(words)["estimates"][10]["ns"], 200000000.0);
+  words.back() = "some";
+  EXPECT_NE(run(words).status, 0);
+  // Without marks, by the sample rate: 7 and 40 a millisecond in the slow run,
+  // 20 and 200 in the fast one.
+  job_.marks = false;
+  job_.phases[1].touches = {{3, 20000, 0}};
+  const auto out =
+      answer(placed(R"({"objects": {")" + name_of(0) + R"(": "fast"}})"));
+  const auto& phases = out["estimates"][0]["phases"];
+  ASSERT_EQ(phases.size(), 2U) << phases.dump();
+  EXPECT_NEAR(phases[0]["slow_ns"], 300e6, 1e6);
+  EXPECT_NEAR(phases[0]["ns"], 100e6, 1e6);
+  EXPECT_NEAR(phases[1]["ns"], 500e6, 1e6);
+}
+
+TEST_F(Estimate, APhaseWithoutSamplesIsSaid) {
+  job_.phases[1].touches = {};
+  EXPECT_NE(answer(of_pair({"--sweep", "fast=0..100%"}))["notes"].dump().find(
+                "phase \\\"phase\\\" holds no sample"),
+            std::string::npos);
+}
+
+TEST_F(Estimate, SaysWhatIsDoubtful) {
+  auto other = fast();
   other.info.placement = "";
   other.end.exit_status = 3;
   const auto out =
       answer({"estimate", "--slow", write("s.trace", slow()), "--fast",
               write("f.trace", other), "--sweep", "fast=0..100%"});
   const auto notes = out["notes"].dump();
-  EXPECT_NE(notes.find("different marks"), std::string::npos) << notes;
-  EXPECT_NE(notes.find("does not say its placement"), std::string::npos);
+  EXPECT_NE(notes.find("does not say its placement"), std::string::npos)
+      << notes;
   EXPECT_NE(notes.find("status 3"), std::string::npos);
   // Hundreds of samples a page: heat is no matter of chance; with five it is.
   EXPECT_EQ(notes.find("chance"), std::string::npos);
