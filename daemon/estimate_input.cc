@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "estimator/alignment.h"
 #include "traces/regions.h"
 #include "traces/trace_file.h"
 
@@ -145,6 +146,27 @@ bool sampled(const Differential& made, std::size_t w) {
                      });
 }
 
+// Gives the second run the first one's addresses, and says what it lost.
+Status align(const Trace& slow, Trace& fast, std::vector<std::string>& notes) {
+  if (slow.info.command != fast.info.command) return {};  // refused later
+  const auto alignment = Alignment::of(slow, fast);
+  if (!alignment) return alignment.error();
+  if (alignment->moved()) fast = alignment->translated(std::move(fast));
+  const double lost = alignment->unmatched();
+  if (!alignment->moved() && lost <= kLostShare) return {};
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "%s%.1f %% of a run's accesses lie in memory that the other "
+                "run has no counterpart of",
+                alignment->moved()
+                    ? "addresses were randomised; objects are matched by name "
+                      "and order; "
+                    : "",
+                100 * lost);
+  notes.emplace_back(text);
+  return {};
+}
+
 void add_doubts(const Differential& made, std::vector<std::string>& notes) {
   if (made.fast_ns() > made.slow_ns()) {
     notes.push_back(
@@ -192,6 +214,11 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
     (is_slow ? slow : fast) = *std::move(trace);
   }
   const bool pair = slow && fast;
+  if (pair) {
+    if (auto ok = align(*slow, *fast, notes); !ok) {
+      return ok.error().within(files.slow + " and " + files.fast);
+    }
+  }
   const Trace& either = slow ? *slow : *fast;
   const Differential::Options options{files.windows, region_size(either),
                                       files.phases != "none"};

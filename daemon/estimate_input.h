@@ -24,7 +24,8 @@ struct EstimateFiles {
 
 struct EstimateInput {
   Differential differential;
-  // As recorded; at least one.
+  // At least one. As recorded, but of a pair the fast one's addresses are the
+  // slow one's where they were randomised.
   std::optional<Trace> slow;
   std::optional<Trace> fast;
   Bytes region_bytes = 4096;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimator/access_cost.h"
+#include "estimator/alignment.h"
 #include "estimator/pair_costs.h"
 #include "estimator/smoothing.h"
 #include "estimator/streams.h"
@@ -28,10 +29,6 @@ struct Differential::Parts {
 };
 
 namespace {
-
-// Below this share of samples in regions that the other trace has too, the
-// addresses of the two runs cannot be the same.
-constexpr double kCommonShare = 0.5;
 
 // Whole nanoseconds up to here are exact in a double.
 constexpr Nanos kLongest = Nanos{1} << 53;
@@ -105,31 +102,6 @@ RegionMap regions_of(const Trace& trace, Bytes region_bytes) {
   RegionMap regions(region_bytes);
   for (const Mapping& mapping : trace.mappings) regions.add(mapping);
   return regions;
-}
-
-// The share of a trace's accesses in its own regions that the other run has
-// mapped as well.
-double common_share(const Trace& trace, const RegionMap& mine,
-                    const RegionMap& other) {
-  double all = 0;
-  double common = 0;
-  for (const Sample& sample : trace.samples) {
-    if (!mine.find(sample.address)) continue;
-    all += 1;
-    if (other.find(sample.address)) common += 1;
-  }
-  return all > 0 ? common / all : 0;
-}
-
-Status check_addresses(const Trace& slow, const Trace& fast, Bytes bytes) {
-  const RegionMap in_slow = regions_of(slow, bytes);
-  const RegionMap in_fast = regions_of(fast, bytes);
-  const double share = std::min(common_share(slow, in_slow, in_fast),
-                                common_share(fast, in_fast, in_slow));
-  if (share >= kCommonShare) return {};
-  return invalid("only " + std::to_string(std::lround(share * 100)) +
-                 "% of the accesses lie in memory that both runs mapped; "
-                 "record without address randomisation (setarch -R)");
 }
 
 // The runs' phases, and their windows.
@@ -275,25 +247,27 @@ std::vector<double> Differential::gains() const {
 }
 
 Result<Differential> Differential::from_pair(const Trace& sampled_slow,
-                                             const Trace& sampled_fast,
+                                             const Trace& recorded,
                                              Options options) {
   if (auto ok = check(options); !ok) return ok.error();
   if (auto ok = check(sampled_slow, "slow"); !ok) return ok.error();
-  if (auto ok = check(sampled_fast, "fast"); !ok) return ok.error();
-  if (auto ok = check_same(sampled_slow, sampled_fast); !ok) return ok.error();
-  const auto [slow, fast] = restore(sampled_slow, sampled_fast);
-  auto machine = machine_of(slow, "slow");
+  if (auto ok = check(recorded, "fast"); !ok) return ok.error();
+  if (auto ok = check_same(sampled_slow, recorded); !ok) return ok.error();
+  auto machine = machine_of(sampled_slow, "slow");
   if (!machine) return machine.error();
-  const auto other = machine_of(fast, "fast");
+  const auto other = machine_of(recorded, "fast");
   if (!other) return other.error();
   if (machine->tiers != other->tiers) {
     return invalid("the traces are of different machines: \"" + machine->name +
                    "\" and \"" + other->name + "\"");
   }
-  const Bytes bytes = options.region_bytes;
-  if (auto ok = check_addresses(slow, fast, bytes); !ok) return ok.error();
+  const auto alignment = Alignment::of(sampled_slow, recorded);
+  if (!alignment) return alignment.error();
+  std::optional<Trace> moved;
+  if (alignment->moved()) moved = alignment->translated(recorded);
+  const auto [slow, fast] = restore(sampled_slow, moved ? *moved : recorded);
 
-  RegionMap regions = regions_of(slow, bytes);
+  RegionMap regions = regions_of(slow, options.region_bytes);
   for (const Mapping& mapping : fast.mappings) regions.add(mapping);
   const NamedRun runs[] = {{"slow", &slow}, {"fast", &fast}};
   auto pieces = cut(runs, options);

@@ -58,12 +58,14 @@ class Differential {
     bool phases = true;  // false: the job is taken as one phase
   };
 
-  /// From the two endpoint traces. Addresses must mean the same in both (no
-  /// address randomisation), for a sample is its object by its address; what
-  /// lies in no placeable mapping (the kernel, other processes) is left out.
+  /// From the two endpoint traces. Addresses are the slow trace's; the fast
+  /// one's are translated where they were randomised (alignment.h). A sample is
+  /// its object by its address; what lies in no placeable mapping (the kernel,
+  /// other processes) is left out.
   /// Phases are matched and windows cut as phases.h and windows.h say. Errors:
   /// kInvalid when they are not of the same job or machine, went through other
-  /// phases, have no machine, one tier, or no usable samples.
+  /// phases, share too little memory, have no machine, one tier, or no usable
+  /// samples.
   static Result<Differential> from_pair(const Trace& slow, const Trace& fast,
                                         Options options);
   /// From one trace; the other endpoint is modelled from the Machine in it:

@@ -315,6 +315,7 @@ TEST(Differential, RefusesPairsThatAreNone) {
   for (auto& mapping : other.mappings) {
     mapping.start += Address{1} << 40;
     mapping.end += Address{1} << 40;
+    mapping.name = "/dev/shm/another";
   }
   for (auto& sample : other.samples) sample.address += Address{1} << 40;
   EXPECT_THAT(refusal(slow, other), HasSubstr("randomisation"));
