@@ -38,17 +38,32 @@ void add_doubts(const std::string& file, const Trace& trace,
   }
 }
 
+// What a trace must be recorded under, and the option that says so.
+struct Wanted {
+  std::string option;
+  std::string placement;
+};
+const std::string kTier = "--tier";
+const Wanted kSlow{"--slow", "all_slow"};
+const Wanted kFast{"--fast", "all_fast"};
+
 // Sets Info::placement to the endpoint that the option says it is.
-Status settle_endpoint(const std::string& file, bool is_slow, Trace& trace,
+Status settle_endpoint(const std::string& file, const Wanted& as, Trace& trace,
                        std::vector<std::string>& notes) {
-  const std::string wanted = is_slow ? "all_slow" : "all_fast";
-  const std::string option = is_slow ? "--slow" : "--fast";
+  const auto& [option, wanted] = as;
   std::string& placement = trace.info.placement;
   if (placement.empty()) {
     notes.push_back(file + ": does not say its placement; taken as " + wanted);
-  } else if (placement == "first_touch" && !is_slow) {
+  } else if (placement == "first_touch" && as.option == kFast.option) {
     notes.push_back(file + ": recorded under first_touch; taken as all_fast, " +
                     "which is right if all of the job fitted");
+  } else if (option == kTier && placement == "first_touch") {
+    notes.push_back(file + ": recorded under first_touch; taken as " + wanted +
+                    ", which is right if it was bound there (numactl)");
+  } else if (option == kTier && placement != wanted) {
+    return invalid(file + ": recorded under " + placement +
+                   ", but --tier takes a trace of a job that was bound to that "
+                   "tier; record one with numactl --membind");
   } else if (placement != wanted) {
     return invalid(file + ": recorded under " + placement + ", but " + option +
                    " takes a trace of " + wanted +
@@ -58,7 +73,7 @@ Status settle_endpoint(const std::string& file, bool is_slow, Trace& trace,
   return {};
 }
 
-Result<Trace> load_trace(const std::string& file, bool is_slow,
+Result<Trace> load_trace(const std::string& file, const Wanted& as,
                          const std::string& machine,
                          std::vector<std::string>& notes) {
   auto read = read_trace(file);
@@ -78,7 +93,7 @@ Result<Trace> load_trace(const std::string& file, bool is_slow,
     return invalid(file +
                    ": does not say its machine; name one with --machine");
   }
-  if (auto ok = settle_endpoint(file, is_slow, trace, notes); !ok) {
+  if (auto ok = settle_endpoint(file, as, trace, notes); !ok) {
     return ok.error();
   }
   add_doubts(file, trace, notes);
@@ -167,6 +182,62 @@ Status align(const Trace& slow, Trace& fast, std::vector<std::string>& notes) {
   return {};
 }
 
+// The traces of tiers between.
+struct Others {
+  std::map<TierId, Trace> traces;
+  std::map<TierId, std::string> files;
+};
+
+// "cxl=FILE"
+Status load_other(const std::string& text, const Trace& slow,
+                  const std::string& machine, Others& others,
+                  std::vector<std::string>& notes) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return invalid("--tier " + text + ": is not of the form TIER=FILE");
+  }
+  const std::string name = text.substr(0, equals);
+  const std::string file = text.substr(equals + 1);
+  const auto known = Machine::from_json(slow.info.machine);
+  if (!known) return known.error();
+  const TierId tier = known->find(name);
+  if (tier == kNoTier) {
+    return not_found("--tier " + text + ": machine \"" + known->name +
+                     "\" has no tier " + name);
+  }
+  if (tier == 0 || tier + 1U == known->tiers.size()) {
+    return invalid(
+        "--tier " + text + ": give the trace of the " +
+        (tier == 0 ? "fastest tier as --fast" : "slowest tier as --slow"));
+  }
+  if (others.traces.contains(tier)) {
+    return invalid("--tier " + text + ": tier " + name + " is given twice");
+  }
+  auto trace = load_trace(file, {kTier, "all in " + name}, machine, notes);
+  if (!trace) return trace.error();
+  if (auto ok = align(slow, *trace, notes); !ok) {
+    return ok.error().within(file);
+  }
+  others.traces.emplace(tier, *std::move(trace));
+  others.files.emplace(tier, file);
+  return {};
+}
+
+Result<Differential> from_all(const Trace& slow, const Trace& fast,
+                              const Others& others,
+                              const Differential::Options& options) {
+  if (others.traces.empty()) {
+    return Differential::from_pair(slow, fast, options);
+  }
+  const auto machine = Machine::from_json(slow.info.machine);
+  if (!machine) return machine.error();
+  std::map<TierId, const Trace*> all{
+      {TierId{0}, &fast},
+      {static_cast<TierId>(machine->tiers.size() - 1), &slow}};
+  for (const auto& [tier, trace] : others.traces) all[tier] = &trace;
+  return Differential::from_tiers(all, options);
+}
+
 void add_doubts(const Differential& made, std::vector<std::string>& notes) {
   if (made.fast_ns() > made.slow_ns()) {
     notes.push_back(
@@ -209,7 +280,7 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
   for (const bool is_slow : {true, false}) {
     const std::string& file = is_slow ? files.slow : files.fast;
     if (file.empty()) continue;
-    auto trace = load_trace(file, is_slow, machine, notes);
+    auto trace = load_trace(file, is_slow ? kSlow : kFast, machine, notes);
     if (!trace) return trace.error();
     (is_slow ? slow : fast) = *std::move(trace);
   }
@@ -219,10 +290,16 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
       return ok.error().within(files.slow + " and " + files.fast);
     }
   }
+  Others others;
+  for (const auto& text : files.tiers) {
+    if (!pair) return invalid("--tier needs --slow and --fast as well");
+    auto ok = load_other(text, *slow, machine, others, notes);
+    if (!ok) return ok.error();
+  }
   const Trace& either = slow ? *slow : *fast;
   const Differential::Options options{files.windows, region_size(either),
                                       files.phases != "none"};
-  auto made = pair ? Differential::from_pair(*slow, *fast, options)
+  auto made = pair ? from_all(*slow, *fast, others, options)
                    : Differential::from_one(either, options);
   if (!made) {
     return made.error().within(pair ? files.slow + " and " + files.fast
@@ -232,8 +309,10 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
     return ok.error();
   }
   add_doubts(*made, notes);
-  return EstimateInput{*std::move(made), std::move(slow), std::move(fast),
-                       options.region_bytes, std::move(notes)};
+  return EstimateInput{*std::move(made),        std::move(slow),
+                       std::move(fast),         std::move(others.traces),
+                       std::move(others.files), options.region_bytes,
+                       std::move(notes)};
 }
 
 }  // namespace thermocline

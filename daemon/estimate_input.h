@@ -4,6 +4,7 @@
 // doubt, leaves a note. Thread safety: plain value.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ namespace thermocline {
 struct EstimateFiles {
   std::string slow;  // trace files; at least one
   std::string fast;
+  // "cxl=FILE": of tiers between; only beside both others.
+  std::vector<std::string> tiers;
   std::string machine;  // empty: as the traces say
   std::int64_t windows = 100;
   std::string phases = "auto";  // or "none": the job is one phase
@@ -28,6 +31,10 @@ struct EstimateInput {
   // slow one's where they were randomised.
   std::optional<Trace> slow;
   std::optional<Trace> fast;
+  // Of tiers between, by tier, and the files that they are from. Addresses are
+  // the slow trace's.
+  std::map<TierId, Trace> others;
+  std::map<TierId, std::string> other_files;
   Bytes region_bytes = 4096;
   std::vector<std::string> notes;  // doubts, one line each
 

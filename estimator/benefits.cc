@@ -92,23 +92,34 @@ bool wide() { return false; }
 
 FineNanos to_fine(double ns) { return std::llround(ns * kFine); }
 
-Benefits::Benefits(double slow_ns, double fast_ns, std::span<const double> gain,
-                   std::span<const double> slowness)
-    : objects_(gain.size()), tiers_(slowness.size()), fast_(to_fine(fast_ns)) {
+Benefits::Benefits(double fast_ns, std::span<const TierGain> levels,
+                   std::span<const std::vector<double>> weights)
+    : objects_(levels[0].gain.size()),
+      tiers_(weights.size()),
+      fast_(to_fine(fast_ns)) {
   CHECK(objects_ > 0);
-  std::vector<FineNanos> whole;
-  FineNanos left = to_fine(slow_ns) - fast_;
-  for (const double one : gain) {
-    whole.push_back(to_fine(one));
-    left -= whole.back();
+  std::vector<std::vector<FineNanos>> whole;
+  for (const TierGain& level : levels) {
+    auto& fine = whole.emplace_back();
+    FineNanos left = to_fine(level.ns) - fast_;
+    for (const double one : level.gain) {
+      fine.push_back(to_fine(one));
+      left -= fine.back();
+    }
+    const auto largest = std::max_element(level.gain.begin(), level.gain.end());
+    fine[static_cast<std::size_t>(largest - level.gain.begin())] += left;
   }
-  const auto largest = std::max_element(gain.begin(), gain.end());
-  whole[static_cast<std::size_t>(largest - gain.begin())] += left;
   figures_.reserve(objects_ * tiers_);
-  for (const double part : slowness) {
-    for (const FineNanos one : whole) {
-      figures_.push_back(
-          part >= 1 ? one : std::llround(static_cast<double>(one) * part));
+  for (const auto& weight : weights) {
+    for (std::size_t o = 0; o < objects_; ++o) {
+      FineNanos sum = 0;
+      for (std::size_t l = 0; l < whole.size(); ++l) {
+        const FineNanos one = whole[l][o];
+        sum += weight[l] >= 1
+                   ? one
+                   : std::llround(static_cast<double>(one) * weight[l]);
+      }
+      figures_.push_back(sum);
     }
   }
 }

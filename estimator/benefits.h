@@ -29,15 +29,21 @@ inline double to_ns(FineNanos fine) {
   return static_cast<double>(fine) / kFine;
 }
 
+// A tier that was measured, against the fastest.
+struct TierGain {
+  double ns = 0;             // the job's time with all in it
+  std::vector<double> gain;  // time that object o alone in it adds
+};
+
 class Benefits {
  public:
   Benefits() = default;
-  /// `gain[o]`: time that object o alone in the slowest tier adds to fast_ns.
-  /// What their sum is off slow_ns - fast_ns by (rounding) is made up by the
-  /// object of the largest gain. `slowness`: by tier, from 0 to 1. Requires: an
-  /// object; whole slow_ns and fast_ns below 2^53.
-  Benefits(double slow_ns, double fast_ns, std::span<const double> gain,
-           std::span<const double> slowness);
+  /// `weights[t][l]`: how much of level l tier t has, from 0 to 1; none of the
+  /// fastest. What a level's gains are off ns - fast_ns by (rounding) is made
+  /// up by the object of the largest gain. Requires: an object; a level; whole
+  /// times below 2^53.
+  Benefits(double fast_ns, std::span<const TierGain> levels,
+           std::span<const std::vector<double>> weights);
 
   std::size_t objects() const { return objects_; }
   std::size_t tiers() const { return tiers_; }

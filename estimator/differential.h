@@ -6,13 +6,15 @@
 // memory (Denoyelle, Perarnau, Iskra, Gerofi, ISC High Performance 2022, with
 // the defects listed in their code mended: endpoints are exact to the
 // nanosecond, phases are cut by work done and never by wall time, loads and
-// stores weigh apart).
+// stores weigh apart). Tiers between may have a trace of their own each.
 //
 // Thread safety: const after construction; any number of threads may ask.
 // Units: nanoseconds of the traces' clock; accesses are estimated counts
 // (samples times their period).
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,6 +70,14 @@ class Differential {
   /// samples.
   static Result<Differential> from_pair(const Trace& slow, const Trace& fast,
                                         Options options);
+  /// From a trace of each tier that has one, all of the job in that tier, the
+  /// fastest and the slowest among them; times of these tiers are measured. A
+  /// tier between without a trace lies between its neighbours by latency, which
+  /// is modelled (measured()). What an object costs in a tier is solved from
+  /// that tier's trace and the fastest's. Errors: as from_pair; kNotFound for
+  /// a tier that the machine does not have. Requires: a trace.
+  static Result<Differential> from_tiers(
+      const std::map<TierId, const Trace*>& traces, Options options);
   /// From one trace; the other endpoint is modelled from the Machine in it:
   /// each access costs the difference of access_cost() between the tiers, and
   /// a window gains no more than if all its time were memory time. A trace of
@@ -76,31 +86,44 @@ class Differential {
   /// kInvalid. modelled() is then true.
   static Result<Differential> from_one(const Trace& trace, Options options);
 
-  std::size_t windows() const { return windows_.size(); }
+  std::size_t windows() const { return fast_.size(); }
   /// In order; at least one, which is called "all" if it is the only one.
   std::span<const PhaseWindows> phases() const { return phases_; }
   std::span<const Region> objects() const { return regions_.regions(); }
   const Machine& machine() const { return machine_; }
   bool modelled() const { return modelled_; }
+  /// Whether times with all in tier t were: false for tiers without a trace of
+  /// their own, and for all where modelled().
+  bool measured(TierId t) const;
   const std::string& job() const { return job_; }
   /// The job's own resident memory at its peak, sampled or not, as the traces
   /// say; 0 if they do not.
   Bytes private_bytes() const { return private_bytes_; }
 
-  /// The accesses of window w, ordered by object.
-  std::span<const WindowAccess> accesses(std::size_t w) const;
+  /// The accesses of window w, ordered by object; their costs are shares of
+  /// what the slowest tier adds.
+  std::span<const WindowAccess> accesses(std::size_t w) const {
+    return levels_.back().at(w);
+  }
   /// Time of window w with everything in the slowest / fastest tier. Slow may
   /// be less than fast (noise); shares of cost are never negative.
-  double slow_ns(std::size_t w) const { return windows_[w].slow_ns; }
-  double fast_ns(std::size_t w) const { return windows_[w].fast_ns; }
+  double slow_ns(std::size_t w) const { return levels_.back().ns[w]; }
+  double fast_ns(std::size_t w) const { return fast_[w]; }
+  /// Time of window w with everything in tier t.
+  double tier_ns(std::size_t w, TierId t) const {
+    double ns = fast_[w];
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      ns += (levels_[l].ns[w] - fast_[w]) * weights_[t][l];
+    }
+    return ns;
+  }
   /// Totals over all windows: equal to the traces' measured run times.
-  double slow_ns() const { return slow_ns_; }
+  double slow_ns() const { return levels_.back().total_ns; }
   double fast_ns() const { return fast_ns_; }
 
   /// Time of window w when object i lies in tier placement[i]. Requires:
-  /// placement.size() == objects().size(). Tiers between the fastest and the
-  /// slowest are interpolated by latency. Endpoints are exact: with all objects
-  /// in the slowest (fastest) tier the sum is slow_ns() (fast_ns()) to the
+  /// placement.size() == objects().size(). Endpoints are exact: with all
+  /// objects in a tier that was measured the sum is its trace's run time to the
   /// last bit. Cost: O(accesses of the window).
   double window_ns(std::size_t w, std::span<const TierId> placement) const;
   /// Sum of all windows, to 1/256 ns an object. Cost: O(objects + samples that
@@ -111,6 +134,18 @@ class Differential {
   /// endpoints. None where an endpoint is modelled: nothing is known of how
   /// wrong that is.
   std::optional<double> error_ns(std::span<const TierId> placement) const;
+  struct Cost {
+    ObjectId object = 0;
+    double now_ns = 0;   // more than in the fastest tier, where it lies
+    double slow_ns = 0;  // ... in the slowest tier
+    double share = 0;    // of what the slowest tier adds to the window
+  };
+  using CostVisitor = std::function<void(const Cost&)>;
+  /// Visits what objects add to window w; an object may come more than once,
+  /// and its parts add up. Savings are not in it.
+  void each_cost(std::size_t w, std::span<const TierId> placement,
+                 const CostVisitor& visit) const;
+
   /// What total_ns() is made of: benefits less savings. placed_job.h follows
   /// single moves with it.
   const Benefits& benefits() const { return benefits_; }
@@ -120,26 +155,44 @@ class Differential {
   /// transfers at the tiers' bandwidths plus the kernel's work per page.
   double move_ns(Bytes bytes, TierId from, TierId to) const;
 
-  /// How far tier t is on the way from fastest (0) to slowest (1).
+  /// How far tier t is on the way from fastest (0) to slowest (1): of a tier
+  /// that was measured by the job's time there, else by latency.
   double slowness(TierId t) const { return slowness_[t]; }
 
  private:
-  struct Parts;  // what from_pair and from_one have in common
-  static Result<Differential> build(Parts parts);
-  std::vector<double> gains() const;  // of the objects, over all windows
-  struct Window {
-    double slow_ns = 0;
-    double fast_ns = 0;
-    std::size_t first = 0;  // into accesses_
-    std::size_t last = 0;
+  struct Parts;  // what all ways to make one have in common
+  // A tier with a trace of its own, against the fastest.
+  struct Level {
+    TierId tier = 0;
+    double total_ns = 0;
+    std::vector<double> ns;  // of each window
+    std::vector<WindowAccess> accesses;
+    std::vector<std::size_t> ends;  // of each window, in accesses
+    Doubt doubt;
+    std::span<const WindowAccess> at(std::size_t w) const {
+      const std::size_t first = w == 0 ? 0 : ends[w - 1];
+      return std::span(accesses).subspan(first, ends[w] - first);
+    }
   };
+  static Result<Differential> build(Parts parts);
+  // Of measured runs, the slowest tier's first; `tiers` are theirs.
+  static Result<Differential> from_ends(Parts parts,
+                                        const std::vector<TierId>& tiers);
+  void weigh_tiers();
+  std::vector<double> gains(const Level& level) const;  // over all windows
+  TierId slowest() const {
+    return static_cast<TierId>(machine_.tiers.size() - 1);
+  }
+
   Machine machine_;
   RegionMap regions_;
-  std::vector<Window> windows_;
   std::vector<PhaseWindows> phases_;
-  std::vector<WindowAccess> accesses_;
+  std::vector<double> fast_;   // of each window
+  std::vector<Level> levels_;  // by tier; the last is the slowest
+  // weights_[tier][level]: a tier's time is the fastest's, and so much of what
+  // each level adds to that.
+  std::vector<std::vector<double>> weights_;
   std::vector<double> slowness_;
-  double slow_ns_ = 0;
   double fast_ns_ = 0;
   Bytes page_bytes_ = 4096;
   Bytes private_bytes_ = 0;
@@ -147,7 +200,6 @@ class Differential {
   std::string job_;
   Benefits benefits_;
   Savings savings_;
-  Doubt doubt_;
 };
 
 }  // namespace thermocline

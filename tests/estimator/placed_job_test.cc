@@ -199,6 +199,13 @@ TEST(PlacedJob, ASlowerTierIsNeverFasterWhereNothingIsSaved) {
   }
 }
 
+// By tier, of the one level.
+std::vector<std::vector<double>> weights(const std::vector<double>& by_tier) {
+  std::vector<std::vector<double>> out;
+  for (const double one : by_tier) out.push_back({one});
+  return out;
+}
+
 TEST(Benefits, ABatchGivesTheSameAsOneByOne) {
   std::mt19937 rng(5);
   // Around the sizes at which the batch goes from one kernel to another.
@@ -206,8 +213,8 @@ TEST(Benefits, ABatchGivesTheSameAsOneByOne) {
     std::vector<double> gain(objects);
     for (auto& one : gain) one = static_cast<double>(rng() % 100'000) / 7 - 99;
     const double sum = std::accumulate(gain.begin(), gain.end(), 0.0);
-    const Benefits benefits(std::round(1e6 + sum), 1e6, gain,
-                            std::vector<double>{0, 0.3, 1});
+    const TierGain level{std::round(1e6 + sum), gain};
+    const Benefits benefits(1e6, {&level, 1}, weights({0, 0.3, 1}));
     for (const std::size_t count : {0, 1, 3, 4, 9, 261}) {
       std::vector<TierId> tiers(objects * count);
       for (auto& tier : tiers) tier = static_cast<TierId>(rng() % 3);
@@ -225,8 +232,8 @@ TEST(Benefits, ABatchGivesTheSameAsOneByOne) {
 }
 
 TEST(Benefits, AddUpToTheEndpointsHoweverTheyAreRounded) {
-  const std::vector<double> gain(1000, 1.0 / 3);
-  const Benefits benefits(4321, 4000, gain, std::vector<double>{0, 1});
+  const TierGain level{4321, std::vector<double>(1000, 1.0 / 3)};
+  const Benefits benefits(4000, {&level, 1}, weights({0, 1}));
   EXPECT_EQ(to_ns(benefits.total(std::vector<TierId>(1000, 1))), 4321);
   EXPECT_EQ(to_ns(benefits.total(std::vector<TierId>(1000, 0))), 4000);
 }
