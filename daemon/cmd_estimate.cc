@@ -168,11 +168,11 @@ void run(Arguments& given, Outcome& outcome) {
                         {},      detailed,        given.objects};
   for (StaticPlacement& placement : *chosen) {
     EstimateRow row;
-    row.breakdown =
-        detailed
-            ? break_down(made, placement.tiers, report.phases, objects,
-                         slow != nullptr, fast != nullptr)
-            : totals(made, placement.tiers, slow != nullptr, fast != nullptr);
+    row.breakdown = detailed
+                        ? break_down(made, placement.schedule(), report.phases,
+                                     objects, slow != nullptr, fast != nullptr)
+                        : totals(made, placement.schedule(), slow != nullptr,
+                                 fast != nullptr);
     row.doubt = placement.note;
     if (auto fits = check_fits(made.machine(), placement); !fits) {
       row.doubt = fits.error().message;
@@ -208,6 +208,12 @@ void add_estimate(CLI::App& root, Outcome& outcome) {
   command->add_option("--fast", given->files.fast,
                       "trace with all in the "
                       "fastest tier");
+  command
+      ->add_option("--tier", given->files.tiers,
+                   "TIER=FILE: trace with all in a tier between (numactl "
+                   "--membind), beside both others; may be given again. A "
+                   "tier without one lies between its neighbours by latency")
+      ->take_all();
   command->add_option("--machine", given->files.machine,
                       "machine description (JSON); default: the traces' own");
   command->add_option(
@@ -215,7 +221,10 @@ void add_estimate(CLI::App& root, Outcome& outcome) {
       "JSON file: {\"rest\": TIER, \"ranges\": [[START, END, TIER]], "
       "\"objects\": {NAME: TIER}}, or a list of such. NAME is tensor:SERIAL, "
       "a tensor's label, a mapping's name, or 0xSTART-0xEND, as this command "
-      "prints them; all else goes to \"rest\", by default the slowest tier");
+      "prints them; all else goes to \"rest\", by default the slowest tier. "
+      "\"moves\": "
+      "[{\"window\": N or \"at_s\": SECONDS, \"objects\": ...}] moves "
+      "objects while the job runs");
   command->add_option(
       "--policy", given->policy,
       "a policy of `thermocline list`: pages are born as it says (first "

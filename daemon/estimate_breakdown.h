@@ -6,7 +6,8 @@
 //   time = all in the fastest tier + costs of all objects - overlap
 //
 // where overlap is what a mixed placement saves by using several links at
-// once. Thread safety: pure functions, plain values. Units: nanoseconds.
+// once; and where objects move while the job runs, plus what that takes. Thread
+// safety: pure functions, plain values. Units: nanoseconds.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "daemon/job_objects.h"
-#include "estimator/differential.h"
+#include "estimator/migration.h"
 
 namespace thermocline {
 
@@ -41,26 +42,30 @@ struct Breakdown {
     std::vector<double> in_tier;
   };
   double ns = 0;
-  // As Differential::error_ns().
+  // As Differential::error_ns(), or ScheduledRun's.
   std::optional<double> error_ns;
+  // Of objects that move while the job runs (migration.h).
+  double waited_ns = 0;
+  double interference_ns = 0;
+  Bytes moved_bytes = 0;
   double overlap_ns = 0;
   // How far the estimate is from what was measured: of each window, the
-  // distance to the nearest measured endpoint.
+  // distance to the nearest measured time of a tier.
   double modelled_ns = 0;
   std::vector<Phase> phases;    // as phases_of()
   std::vector<Object> objects;  // that cost anything in the slowest tier, the
                                 // costliest there first
 };
 
-/// `measured_slow`, `measured_fast`: which endpoints were.
-Breakdown break_down(const Differential& made,
-                     const std::vector<TierId>& placement,
+/// `measured_slow`, `measured_fast`: which endpoints were. Requires: a schedule
+/// that run_schedule() takes.
+Breakdown break_down(const Differential& made, const Schedule& schedule,
                      const std::vector<JobPhase>& phases,
                      const JobObjects& objects, bool measured_slow,
                      bool measured_fast);
 
-/// Breakdown::ns, error_ns and modelled_ns alone.
-Breakdown totals(const Differential& made, const std::vector<TierId>& placement,
+/// Without phases and objects.
+Breakdown totals(const Differential& made, const Schedule& schedule,
                  bool measured_slow, bool measured_fast);
 
 }  // namespace thermocline

@@ -42,6 +42,15 @@ Json objects_json(const EstimateReport& report, const Breakdown& breakdown) {
   return out;
 }
 
+// Whether the job's time with all in tier t was.
+bool measured(const EstimateInput& input, TierId t) {
+  if (t == 0) return input.fast.has_value();
+  if (t + 1U == input.differential.machine().tiers.size()) {
+    return input.slow.has_value();
+  }
+  return input.differential.measured(t);
+}
+
 Json row_json(const EstimateReport& report, const EstimateRow& row) {
   const Differential& made = report.input.differential;
   const auto& tiers = made.machine().tiers;
@@ -61,6 +70,10 @@ Json row_json(const EstimateReport& report, const EstimateRow& row) {
            {"bytes", std::move(bytes)},
            {"moved_bytes", row.placement.moved_bytes},
            {"move_ns", row.placement.move_ns},
+           {"migration",
+            {{"moved_bytes", row.breakdown.moved_bytes},
+             {"waited_ns", row.breakdown.waited_ns},
+             {"interference_ns", row.breakdown.interference_ns}}},
            {"doubt", std::move(doubt)}};
   if (report.detailed) {
     out["phases"] = phases_json(report, row.breakdown);
@@ -81,6 +94,14 @@ Json to_json(const EstimateReport& report) {
     if (measured) name = file;
     return Json{{"trace", name}, {"ns", ns}, {"measured", measured}};
   };
+  Json tiers = Json::array();
+  for (TierId t = 0; t < made.machine().tiers.size(); ++t) {
+    double ns = 0;
+    for (std::size_t w = 0; w < made.windows(); ++w) ns += made.tier_ns(w, t);
+    tiers.push_back({{"name", made.machine().tiers[t].name},
+                     {"ns", ns},
+                     {"measured", measured(input, t)}});
+  }
   Json rows = Json::array();
   for (const auto& row : report.rows) rows.push_back(row_json(report, row));
   return {{"job", made.job()},
@@ -90,6 +111,7 @@ Json to_json(const EstimateReport& report) {
            endpoint(report.files.slow, input.slow.has_value(), made.slow_ns())},
           {"fast",
            endpoint(report.files.fast, input.fast.has_value(), made.fast_ns())},
+          {"tiers", std::move(tiers)},
           {"modelled", made.modelled()},
           {"windows", made.windows()},
           {"region_bytes", input.region_bytes},

@@ -46,6 +46,7 @@ class Printer {
     line("machine",
          made_.machine().name + (made_.machine().emulated ? ", emulated" : ""));
     endpoint("all slow", slow_name_, made_.slow_ns(), report_.files.slow);
+    tiers_between();
     endpoint("all fast", fast_name_, made_.fast_ns(), report_.files.fast);
     line("memory", bytes(report_.memory.total) + ", samples on pages of " +
                        bytes(report_.memory.accessed));
@@ -68,6 +69,22 @@ class Printer {
     line(name, seconds(ns) + " with all in " + tier +
                    (file.empty() ? ": MODELLED from the machine, not measured"
                                  : ", measured (" + file + ")"));
+  }
+  void tiers_between() {
+    for (auto t = static_cast<TierId>(made_.machine().tiers.size() - 1);
+         --t > 0;) {
+      double ns = 0;
+      for (std::size_t w = 0; w < made_.windows(); ++w) {
+        ns += made_.tier_ns(w, t);
+      }
+      const auto& name = made_.machine().tiers[t].name;
+      const auto& files = report_.input.other_files;
+      const auto file = files.find(t);
+      line("all", seconds(ns) + " with all in " + name +
+                      (file != files.end()
+                           ? ", measured (" + file->second + ")"
+                           : ": MODELLED, between its neighbours by latency"));
+    }
   }
   std::string faster(double ns) const {
     char text[64];
@@ -134,6 +151,13 @@ class Printer {
       line("moves", bytes(row.placement.moved_bytes) + " to get there, about " +
                         seconds(row.placement.move_ns) +
                         " once, not in the estimate");
+    }
+    if (breakdown.moved_bytes > 0) {
+      line("migrates", bytes(breakdown.moved_bytes) +
+                           " while it runs; of the estimate, modelled: " +
+                           seconds(breakdown.waited_ns) + " of waiting, " +
+                           seconds(breakdown.interference_ns) +
+                           " of interference");
     }
     if (!row.doubt.empty()) line("doubt", row.doubt);
     phases(breakdown);
@@ -204,6 +228,8 @@ class Printer {
       object_line("(saved: both links at once)", "", "", -breakdown.overlap_ns,
                   0);
     }
+    const double moves = breakdown.waited_ns + breakdown.interference_ns;
+    if (moves > 0) object_line("(moving while it runs)", "", "", moves, 0);
     object_line("(sum)", "", "", breakdown.ns, made_.slow_ns());
   }
 

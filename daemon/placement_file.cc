@@ -1,7 +1,9 @@
 #include "daemon/placement_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -122,11 +124,13 @@ class Reader {
   Result<StaticPlacement> read(const Json& json) {
     if (!json.is_object()) return invalid("is no JSON object");
     for (const auto& [key, unused] : json.items()) {
-      static const std::set<std::string> kKnown{"name",    "rest",   "ranges",
-                                                "objects", "family", "share"};
+      static const std::set<std::string> kKnown{
+          "name",   "rest",  "ranges", "objects",
+          "family", "share", "moves",  "move_bytes_per_s"};
       if (!kKnown.contains(key)) {
         return invalid("unknown key " + shown(Json(key)) +
-                       "; there are: name, rest, ranges, objects");
+                       "; there are: name, rest, ranges, objects, moves, "
+                       "move_bytes_per_s");
       }
     }
     rest_ = static_cast<TierId>(made_.machine().tiers.size() - 1);
@@ -141,15 +145,23 @@ class Reader {
     if (json.contains("name") && json["name"].is_string()) {
       out_.name = json["name"].get<std::string>();
     }
-    if (auto ok = read_ranges(json); !ok) return ok.error();
-    if (auto ok = read_objects(json); !ok) return ok.error();
-    count_bytes();
+    const Put here = [this](ObjectId region, TierId tier) {
+      out_.tiers[region] = tier;
+    };
+    if (auto ok = read_ranges(json, here); !ok) return ok.error();
+    if (auto ok = read_objects(json, here); !ok) return ok.error();
+    if (auto ok = read_moves(json); !ok) return ok.error();
+    out_.bytes_by_tier = count_bytes(out_.tiers);
     if (auto ok = check_fits(made_.machine(), out_); !ok) return ok.error();
+    if (auto ok = check_moves(); !ok) return ok.error();
     return std::move(out_);
   }
 
  private:
-  Status read_ranges(const Json& json) {
+  // What is done with each region that is named.
+  using Put = std::function<void(ObjectId, TierId)>;
+
+  Status read_ranges(const Json& json, const Put& put) {
     if (!json.contains("ranges")) return {};
     const Json& ranges = json["ranges"];
     if (!ranges.is_array()) return invalid("\"ranges\" must be a list");
@@ -164,7 +176,7 @@ class Reader {
       const auto tier = tier_of(range[2], made_.machine());
       if (!tier) return tier.error().within("range " + shown(range));
       if (*start >= *end) return invalid("range " + shown(range) + " is empty");
-      if (!place({*start, *end}, *tier)) {
+      if (!place({*start, *end}, *tier, put)) {
         return not_found("range " + shown(range) +
                          " lies in no memory that the job mapped");
       }
@@ -172,7 +184,7 @@ class Reader {
     return {};
   }
 
-  Status read_objects(const Json& json) {
+  Status read_objects(const Json& json, const Put& put) {
     if (!json.contains("objects")) return {};
     const Json& objects = json["objects"];
     if (!objects.is_object()) {
@@ -183,7 +195,7 @@ class Reader {
       if (!tier) return tier.error().within("object " + shown(Json(name)));
       bool found = false;
       for (const Region& span : spans_of(name, trace_)) {
-        found = place(span, *tier) || found;
+        found = place(span, *tier, put) || found;
       }
       if (!found) {
         return not_found("no object \"" + name +
@@ -193,10 +205,87 @@ class Reader {
     return {};
   }
 
-  bool place(const Region& span, TierId tier) {
+  Status read_moves(const Json& json) {
+    if (json.contains("move_bytes_per_s")) {
+      const Json& budget = json["move_bytes_per_s"];
+      if (!budget.is_number() || budget <= 0) {
+        return invalid("\"move_bytes_per_s\" must be a number above 0, not " +
+                       shown(budget));
+      }
+      out_.move_bytes_per_s = budget.get<double>();
+    }
+    if (!json.contains("moves")) return {};
+    if (!json["moves"].is_array()) return invalid("\"moves\" must be a list");
+    for (const Json& group : json["moves"]) {
+      const auto window = window_of(group);
+      if (!window) return window.error().within("moves " + shown(group));
+      const Put then = [&](ObjectId region, TierId tier) {
+        out_.moves.push_back({*window, region, tier});
+      };
+      if (auto ok = read_ranges(group, then); !ok) return ok.error();
+      if (auto ok = read_objects(group, then); !ok) return ok.error();
+    }
+    std::stable_sort(
+        out_.moves.begin(), out_.moves.end(),
+        [](const auto& a, const auto& b) { return a.window < b.window; });
+    return {};
+  }
+
+  // The window that moves begin with.
+  Result<std::size_t> window_of(const Json& group) const {
+    if (!group.is_object()) return invalid("is no JSON object");
+    for (const auto& [key, unused] : group.items()) {
+      static const std::set<std::string> kKnown{"window", "at_s", "ranges",
+                                                "objects"};
+      if (!kKnown.contains(key)) {
+        return invalid("unknown key " + shown(Json(key)) +
+                       "; there are: window, at_s, ranges, objects");
+      }
+    }
+    if (group.contains("window") == group.contains("at_s")) {
+      return invalid("needs one of \"window\" and \"at_s\"");
+    }
+    if (group.contains("window")) {
+      const Json& window = group["window"];
+      if (window.is_number_unsigned() && window <= made_.windows()) {
+        return window.get<std::size_t>();
+      }
+      return invalid("\"window\" must be 0 to " +
+                     std::to_string(made_.windows()));
+    }
+    const Json& at = group["at_s"];
+    if (!at.is_number() || at < 0) {
+      return invalid("\"at_s\" must be seconds from the job's start");
+    }
+    const bool slow = trace_.info.placement == "all_slow";
+    double ns = 0;
+    std::size_t window = 0;
+    for (; window < made_.windows() && ns < at.get<double>() * 1e9; ++window) {
+      ns += slow ? made_.slow_ns(window) : made_.fast_ns(window);
+    }
+    return window;
+  }
+
+  Status check_moves() const {
+    StaticPlacement then = out_;
+    for (auto at = out_.moves.begin(); at != out_.moves.end();) {
+      const std::size_t window = at->window;
+      for (; at != out_.moves.end() && at->window == window; ++at) {
+        then.tiers[at->object] = at->to;
+      }
+      then.bytes_by_tier = count_bytes(then.tiers);
+      if (auto ok = check_fits(made_.machine(), then); !ok) {
+        return ok.error().within("after the moves of window " +
+                                 std::to_string(window));
+      }
+    }
+    return {};
+  }
+
+  bool place(const Region& span, TierId tier, const Put& put) {
     bool found = false;
     index_.each(span.start, span.end, [&](ObjectId region) {
-      out_.tiers[region] = tier;
+      put(region, tier);
       named_[region] = true;
       found = true;
     });
@@ -205,18 +294,17 @@ class Reader {
 
   // Named memory counts whole, for the user says that it is there; of the
   // rest, what was accessed, or what else the job is known to have had.
-  void count_bytes() {
-    out_.bytes_by_tier.assign(out_.bytes_by_tier.size(), 0);
+  std::vector<Bytes> count_bytes(const std::vector<TierId>& tiers) const {
+    std::vector<Bytes> out(made_.machine().tiers.size(), 0);
     Bytes counted = 0;
     const auto regions = made_.objects();
     for (std::size_t i = 0; i < regions.size(); ++i) {
       const Bytes bytes = named_[i] ? regions[i].bytes() : memory_.bytes[i];
-      out_.bytes_by_tier[out_.tiers[i]] += bytes;
+      out[tiers[i]] += bytes;
       counted += bytes;
     }
-    if (memory_.total > counted) {
-      out_.bytes_by_tier[rest_] += memory_.total - counted;
-    }
+    if (memory_.total > counted) out[rest_] += memory_.total - counted;
+    return out;
   }
 
   const Differential& made_;

@@ -1,5 +1,6 @@
-// StaticPlacement: where a job's regions lie for all of a run, for
-// `thermocline estimate`; and what that takes of each tier.
+// StaticPlacement: where a job's regions lie for all of a run, or from its
+// start on until they are moved, for `thermocline estimate`; and what that
+// takes of each tier.
 //
 // Thread safety: pure functions, plain values.
 #pragma once
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "daemon/region_index.h"
-#include "estimator/differential.h"
+#include "estimator/migration.h"
 #include "policies/policy.h"
 #include "traces/trace.h"
 
@@ -38,6 +39,10 @@ struct StaticPlacement {
   Bytes moved_bytes = 0;             // of a policy: since the job's start
   double move_ns = 0;                // what these moves would cost, once
   std::string note;                  // a doubt, or empty
+  std::vector<ScheduledMove> moves;  // while the job runs
+  double move_bytes_per_s = 0;       // that they may use; 0: no bound
+
+  Schedule schedule() const { return {tiers, moves, move_bytes_per_s}; }
 };
 
 /// All memory in one tier.

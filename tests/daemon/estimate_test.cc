@@ -1,61 +1,10 @@
 // thermocline estimate, from the outside, on jobs whose times are known.
-#include <nlohmann/json.hpp>
-
-#include "tests/daemon/commands.h"
-#include "tests/estimator/synthetic.h"
+#include "tests/daemon/estimated_job.h"
 
 namespace thermocline {
 namespace {
 
 using nlohmann::json;
-
-// Two phases: the first is all object 0 (300 ms slow, 100 ms fast), the second
-// all object 3 (500 and 100). Objects 1 and 2 are never touched.
-class Estimate : public Commands {
- protected:
-  Estimate() {
-    job_.objects = 4;
-    job_.marks = true;
-    job_.phases = {{1000000, {{0, 2000, 0}}}, {2000000, {{3, 6000, 0}}}};
-    job_.machine.tiers[0].read_ns = job_.machine.tiers[0].write_ns = 80;
-    job_.machine.tiers[1].read_ns = job_.machine.tiers[1].write_ns = 300;
-  }
-  Trace slow() const { return job_.run("all_slow", {300000000, 500000000}); }
-  Trace fast() const { return job_.run("all_fast", {100000000, 100000000}); }
-  std::string write(const std::string& name, const Trace& trace) const {
-    EXPECT_TRUE(write_trace(scratch / name, trace, true).has_value());
-    return scratch / name;
-  }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(scratch / name) << text;
-    return scratch / name;
-  }
-  Words of_pair(const Words& rest) const {
-    Words words{"estimate", "--slow", write("slow.trace", slow()), "--fast",
-                write("fast.trace", fast())};
-    words.insert(words.end(), rest.begin(), rest.end());
-    return words;
-  }
-  Words placed(const std::string& text) const {
-    return of_pair({"--placement", write("p.json", text)});
-  }
-  json answer(Words words) const {
-    words.push_back("--json");
-    const auto ran = run(words);
-    EXPECT_EQ(ran.status, 0) << ran.output;
-    return json::parse(ran.output, nullptr, false);
-  }
-  static std::string name_of(ObjectId object) {
-    char text[48];
-    std::snprintf(
-        text, sizeof text, "0x%llx-0x%llx",
-        static_cast<unsigned long long>(SyntheticJob::address(object)),
-        static_cast<unsigned long long>(SyntheticJob::address(object + 1)));
-    return text;
-  }
-
-  SyntheticJob job_;
-};
 
 TEST_F(Estimate, OneObjectInFastMemoryByPhaseAndObject) {
   const auto out =
@@ -235,42 +184,6 @@ TEST_F(Estimate, RefusesWhatIsNoPairOfEndpoints) {
                  {"slow.trace", "all_slow", "--fast"});
   expect_refused(with("--slow", scratch / "none.trace"), {"none.trace"});
   expect_refused(with("--slow", scratch / "two.json"), {"two.json"});
-}
-
-TEST_F(Estimate, PhasesAreMatchedOrRefusedWithTheWayOn) {
-  auto other = fast();
-  std::erase_if(other.marks,
-                [](const Mark& mark) { return mark.name == "phase 1"; });
-  Words words{"estimate",
-              "--slow",
-              write("s.trace", slow()),
-              "--fast",
-              write("f.trace", other),
-              "--sweep",
-              "fast=0..100%"};
-  expect_refused(words, {"f.trace", "\"phase 1\"", "none", "--phases none"});
-  words.insert(words.end(), {"--phases", "none"});
-  EXPECT_EQ(answer(words)["estimates"][10]["ns"], 200000000.0);
-  words.back() = "some";
-  EXPECT_NE(run(words).status, 0);
-  // Without marks, by the sample rate: 7 and 40 a millisecond in the slow run,
-  // 20 and 200 in the fast one.
-  job_.marks = false;
-  job_.phases[1].touches = {{3, 20000, 0}};
-  const auto out =
-      answer(placed(R"({"objects": {")" + name_of(0) + R"(": "fast"}})"));
-  const auto& phases = out["estimates"][0]["phases"];
-  ASSERT_EQ(phases.size(), 2U) << phases.dump();
-  EXPECT_NEAR(phases[0]["slow_ns"], 300e6, 1e6);
-  EXPECT_NEAR(phases[0]["ns"], 100e6, 1e6);
-  EXPECT_NEAR(phases[1]["ns"], 500e6, 1e6);
-}
-
-TEST_F(Estimate, APhaseWithoutSamplesIsSaid) {
-  job_.phases[1].touches = {};
-  EXPECT_NE(answer(of_pair({"--sweep", "fast=0..100%"}))["notes"].dump().find(
-                "phase \\\"phase\\\" holds no sample"),
-            std::string::npos);
 }
 
 TEST_F(Estimate, SaysWhatIsDoubtful) {
