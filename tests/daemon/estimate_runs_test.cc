@@ -61,11 +61,12 @@ TEST_F(EstimateRuns, ATierBetweenMayHaveATraceOfItsOwn) {
   for (const auto& [wrong, why] : {std::pair{"cxl", "TIER=FILE"},
                                    {"hbm=x", "no tier hbm"},
                                    {"fast=x", "--fast"},
-                                   {"slow=x", "--slow"},
-                                   {"cxl=none", "none"}}) {
+                                   {"slow=x", "--slow"}}) {
     words.back() = wrong;
     expect_refused(words, {wrong, why});
   }
+  words.back() = "cxl=none.trace";
+  expect_refused(words, {"none.trace", "no such file"});
   expect_refused({"estimate", "--slow", scratch / "slow.trace", "--tier",
                   "cxl=" + file, "--sweep", "fast=0..100%"},
                  {"--tier", "--fast"});
@@ -110,11 +111,32 @@ TEST_F(EstimateRuns, ObjectsMayMoveWhileTheJobRuns) {
   expect_refused(moves(R"("window": 7)"), {"moves of window 7", "tier fast"});
 }
 
-TEST_F(EstimateRuns, APhaseWithoutSamplesIsSaid) {
+TEST_F(EstimateRuns, APhaseAndWindowsWithoutSamplesAreSaid) {
   job_.phases[1].touches = {};
-  EXPECT_NE(answer(of_pair({"--sweep", "fast=0..100%"}))["notes"].dump().find(
-                "phase \\\"phase\\\" holds no sample"),
-            std::string::npos);
+  const auto notes =
+      answer(of_pair({"--sweep", "fast=0..100%"}))["notes"].dump();
+  EXPECT_NE(notes.find(R"(phase \"phase\" holds no sample)"), std::string::npos)
+      << notes;
+  EXPECT_NE(notes.find("of 100 windows hold no sample"), std::string::npos);
+}
+
+TEST_F(EstimateRuns, RandomisedAddressesAreAlignedAndSaid) {
+  const auto words =
+      placed(R"({"objects": {")" + name_of(0) + R"(": "fast"}})");
+  const auto plain = answer(words);
+  Trace moved = fast();
+  for (Mapping& mapping : moved.mappings) {
+    mapping.start += 0x5000000;
+    mapping.end += 0x5000000;
+  }
+  for (Sample& sample : moved.samples) sample.address += 0x5000000;
+  write("fast.trace", moved);
+  const auto out = answer(words);
+  EXPECT_EQ(out["estimates"], plain["estimates"]);
+  EXPECT_NE(out["notes"].dump().find("randomised"), std::string::npos);
+  for (Mapping& mapping : moved.mappings) mapping.name = "/dev/shm/x";
+  write("fast.trace", moved);
+  expect_refused(words, {"fast.trace", "100%", "setarch -R"});
 }
 
 }  // namespace
