@@ -159,60 +159,120 @@ std::string rate_name(std::size_t phase, std::size_t phases) {
          std::to_string(phases) + " by sample rate";
 }
 
-Result<Phases> by_rate(std::span<const NamedRun> runs) {
-  std::vector<const Trace*> traces;
-  for (const NamedRun& run : runs) traces.push_back(run.trace);
-  const auto axes = work_axes(traces);
-  const bool counted = !axes[0].by_access;
-  std::vector<Seen> seen(runs.size());
-  for (std::size_t r = 0; r < runs.size(); ++r) {
+std::vector<Seen> look_at(const std::vector<const Trace*>& traces,
+                          const std::vector<WorkAxis>& axes) {
+  std::vector<Seen> seen(traces.size());
+  for (std::size_t r = 0; r < traces.size(); ++r) {
     seen[r].changes = rate_changes(*traces[r]);
     for (const RateChange& change : seen[r].changes) {
       seen[r].shares.push_back(axes[r].share_at(change.at));
     }
   }
-  // Of the first run's changes, those that all runs have: which ones there.
-  std::vector<std::vector<std::size_t>> same(runs.size());
+  return seen;
+}
+
+// Where instructions tell what point of one run is what point of another, a
+// change that is clear in any run is one of the job: memory may pace a run so
+// that its rate hides it. Shares of the work, in order.
+std::vector<double> shares_of_any(const std::vector<Seen>& seen) {
+  Seen all = seen[0];
+  std::vector<double> runs(all.shares.size(), 1);  // that have it
+  for (std::size_t r = 1; r < seen.size(); ++r) {
+    const auto same = pair_up(all, seen[r], kNearInstructions);
+    std::vector<bool> met(seen[r].shares.size(), false);
+    for (std::size_t i = 0; i < same.size(); ++i) {
+      if (same[i] == kNone) continue;
+      met[same[i]] = true;
+      const RateChange& other = seen[r].changes[same[i]];
+      if (other.clear()) all.changes[i] = other;
+      all.shares[i] =
+          (all.shares[i] * runs[i] + seen[r].shares[same[i]]) / (runs[i] + 1);
+      runs[i] += 1;
+    }
+    for (std::size_t j = 0; j < met.size(); ++j) {
+      if (met[j]) continue;
+      const auto at = std::upper_bound(all.shares.begin(), all.shares.end(),
+                                       seen[r].shares[j]) -
+                      all.shares.begin();
+      all.shares.insert(all.shares.begin() + at, seen[r].shares[j]);
+      all.changes.insert(all.changes.begin() + at, seen[r].changes[j]);
+      runs.insert(runs.begin() + at, 1);
+    }
+  }
+  std::vector<double> out;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (all.changes[i].clear() || runs[i] == static_cast<double>(seen.size())) {
+      out.push_back(all.shares[i]);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The first run's changes that all runs have; for each run, which ones there.
+// Errors: a clear one that another run has no counterpart to.
+Result<std::vector<std::vector<std::size_t>>> common_changes(
+    std::span<const NamedRun> runs, const std::vector<Seen>& seen) {
+  std::vector<std::vector<std::size_t>> same;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    same[r] =
-        pair_up(seen[0], seen[r], counted ? kNearInstructions : kNearAccesses);
+    same.push_back(pair_up(seen[0], seen[r], kNearAccesses));
     std::vector<bool> met(seen[r].changes.size(), false);
+    bool agree = true;
     for (std::size_t i = 0; i < same[r].size(); ++i) {
       if (same[r][i] != kNone) {
         met[same[r][i]] = true;
-      } else if (seen[0].changes[i].clear()) {
-        return disagree(runs[0], runs[r], seen[0], seen[r]);
+      } else {
+        agree = agree && !seen[0].changes[i].clear();
       }
     }
-    for (std::size_t i = 0; i < met.size(); ++i) {
-      if (!met[i] && seen[r].changes[i].clear()) {
-        return disagree(runs[0], runs[r], seen[0], seen[r]);
-      }
+    for (std::size_t j = 0; j < met.size(); ++j) {
+      agree = agree && (met[j] || !seen[r].changes[j].clear());
     }
+    if (!agree) return disagree(runs[0], runs[r], seen[0], seen[r]);
   }
-  std::vector<std::size_t> kept;
+  std::vector<std::vector<std::size_t>> out(runs.size());
   for (std::size_t i = 0; i < seen[0].changes.size(); ++i) {
-    if (std::all_of(same.begin(), same.end(),
-                    [i](const auto& one) { return one[i] != kNone; })) {
-      kept.push_back(i);
+    if (std::any_of(same.begin(), same.end(),
+                    [i](const auto& one) { return one[i] == kNone; })) {
+      continue;
+    }
+    for (std::size_t r = 0; r < runs.size(); ++r) out[r].push_back(same[r][i]);
+  }
+  return out;
+}
+
+Result<Phases> by_rate(std::span<const NamedRun> runs) {
+  std::vector<const Trace*> traces;
+  for (const NamedRun& run : runs) traces.push_back(run.trace);
+  const auto axes = work_axes(traces);
+  const auto seen = look_at(traces, axes);
+  std::vector<Instants> cuts(runs.size());
+  if (axes[0].by_access) {
+    const auto common = common_changes(runs, seen);
+    if (!common) return common.error();
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      for (const std::size_t i : (*common)[r]) {
+        cuts[r].push_back(seen[r].changes[i].at);
+      }
+    }
+  } else {
+    for (const double share : shares_of_any(seen)) {
+      for (std::size_t r = 0; r < runs.size(); ++r) {
+        cuts[r].push_back(axes[r].time_at(axes[r].points.front().work +
+                                          share * axes[r].total()));
+      }
     }
   }
   Phases out;
-  for (std::size_t p = 0; p <= kept.size(); ++p) {
-    out.names.push_back(kept.empty() ? "all" : rate_name(p, kept.size() + 1));
+  const std::size_t phases = cuts[0].size() + 1;
+  for (std::size_t p = 0; p < phases; ++p) {
+    out.names.push_back(phases == 1 ? "all" : rate_name(p, phases));
   }
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const Nanos end = end_of(*traces[r]);
     std::vector<Instants> pins{{traces[r]->start_ns()}};
-    for (const std::size_t i : kept) {
-      double share = 0;
-      for (std::size_t k = 0; k < runs.size(); ++k) {
-        share += seen[k].shares[same[k][i]] / static_cast<double>(runs.size());
-      }
-      const Nanos at = counted ? axes[r].time_at(axes[r].points.front().work +
-                                                 share * axes[r].total())
-                               : seen[r].changes[same[r][i]].at;
-      pins.back().push_back(std::clamp(at, pins.back().back(), end));
+    for (const Nanos cut : cuts[r]) {
+      pins.back().push_back(std::clamp(cut, pins.back().back(), end));
       pins.push_back({pins.back().back()});
     }
     pins.back().push_back(end);

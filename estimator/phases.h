@@ -9,10 +9,12 @@
 // Where the runs have marks, these tell: a phase lasts while marks are of one
 // name but for a number ("step 1", "step 2"); runs that passed other marks, or
 // in another order, are refused. Without marks the sample rate tells
-// (rate_changes.h). Changes are paired in order where they lie at like shares
-// of the work. A change that is clear in one run and that another has no
-// counterpart to is refused; one that is not so clear is taken for noise. Where
-// instructions were counted, a change lies at the same instruction in each run.
+// (rate_changes.h). Where instructions were counted, a change that is clear in
+// one run is taken to be at the same instruction in all: memory may pace a run
+// so that its rate hides it. Where not, changes are paired in order where they
+// lie at like shares of the samples; a change that is clear in one run and that
+// another has no counterpart to is refused. One that is not so clear, and that
+// not all runs have, is taken for noise.
 //
 // Thread safety: pure functions. Times are of each trace's own clock.
 #pragma once

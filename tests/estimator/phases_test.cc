@@ -129,7 +129,23 @@ TEST(Phases, AChangeIsAtOneInstructionWhereTheyWereCounted) {
               done(phases->pins[1][0].back(), kFast[1]), 1);
 }
 
-TEST(Phases, RunsThatDisagreeAreRefusedWithTheWayOn) {
+TEST(Phases, AChangeThatOneRunHidesIsFoundByItsInstructions) {
+  // In slow memory both phases are sampled at one rate, for memory paces them.
+  auto job = mini_fe();
+  job.counters = true;
+  SyntheticJob paced = job;
+  paced.phases[0].touches = {{0, 6154, 0}};
+  const auto phases =
+      match(paced.run("all_slow", kSlow), job.run("all_fast", kFast));
+  ASSERT_TRUE(phases) << phases.error().message;
+  ASSERT_EQ(phases->names.size(), 2U);
+  for (std::size_t r = 0; r < 2; ++r) {
+    EXPECT_NEAR(static_cast<double>(phases->pins[r][0].back()), 16'001'000,
+                5'000);
+  }
+}
+
+TEST(Phases, WithoutInstructionsRunsThatDisagreeAreRefused) {
   const auto job = mini_fe();
   SyntheticJob even = job;
   even.phases[0].touches = {{0, 6000, 0}};
