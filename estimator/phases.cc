@@ -156,7 +156,7 @@ Error disagree(const NamedRun& a, const NamedRun& b, const Seen& in_a,
 
 std::string rate_name(std::size_t phase, std::size_t phases) {
   return "phase " + std::to_string(phase + 1) + " of " +
-         std::to_string(phases) + " by sample rate";
+         std::to_string(phases) + " by rate";
 }
 
 std::vector<Seen> look_at(const std::vector<const Trace*>& traces,
