@@ -25,6 +25,9 @@ double loss(double slow, double fast) {
   return slow > fast ? slow - fast : kAssumedLossNs;
 }
 
+// Long before counts of a window, in units, could overflow.
+constexpr double kSmallestUnit = 0x1p-200;
+
 std::string whole(double count) { return std::to_string(std::llround(count)); }
 
 }  // namespace
@@ -37,66 +40,102 @@ void HeatLog::see(const View& view) {
     store_ns_ = loss(slow.store_ns, fast.store_ns);
   }
   tiers_ = view.tiers.size();
-  objects_.resize(std::max(objects_.size(), view.objects.size()));
+  const std::size_t count = std::max(size(), view.objects.size());
+  loads_.resize(count);
+  stores_.resize(count);
+  bytes_.resize(count);
+  per_byte_.resize(count);
+  tier_.resize(count, kNoTier);
+  movable_.resize(count, 1);
+  last_.clear();
   for (std::size_t i = 0; i < view.objects.size(); ++i) {
     const ObjectView& now = view.objects[i];
-    Object& object = objects_[i];
-    object.last_loads = now.loads;
-    object.last_stores = now.stores;
-    object.loads += now.loads;
-    object.stores += now.stores;
-    object.bytes = now.bytes;
-    object.tier = now.tier;
-    object.movable = now.movable;
-    for (const double count : {now.loads, now.stores}) {
-      if (count > 0 && (period_ <= 0 || count < period_)) period_ = count;
+    if (bytes_[i] != now.bytes) {
+      bytes_[i] = now.bytes;
+      per_byte_[i] = now.bytes > 0 ? 1 / static_cast<double>(now.bytes) : 0;
     }
+    tier_[i] = now.tier;
+    movable_[i] = now.movable ? 1 : 0;
+    if (now.loads > 0 || now.stores > 0) add(now);
   }
 }
 
-void HeatLog::cool(double above) {
-  double most = 0;
-  for (const Object& object : objects_) {
-    most = std::max(most, object.loads + object.stores);
+void HeatLog::add(const ObjectView& now) {
+  last_.push_back({now.id, now.loads, now.stores});
+  double& loads = loads_[now.id];
+  double& stores = stores_[now.id];
+  loads += now.loads / unit_;
+  stores += now.stores / unit_;
+  most_ = std::max({most_, loads, stores});
+  for (const double count : {now.loads, now.stores}) {
+    if (count > 0 && (period_ <= 0 || count < period_)) period_ = count;
   }
-  if (most <= above) return;
-  for (Object& object : objects_) {
-    object.loads /= 2;
-    object.stores /= 2;
+}
+
+bool HeatLog::cool(double above) {
+  if (most_ * unit_ <= above) return false;
+  unit_ /= 2;
+  if (unit_ < kSmallestUnit) rescale();
+  return true;
+}
+
+void HeatLog::rescale() {
+  for (auto* counts : {&loads_, &stores_}) {
+    for (double& count : *counts) count *= unit_;
   }
+  most_ *= unit_;
+  unit_ = 1;
 }
 
 double HeatLog::heat(ObjectId object) const {
-  if (object >= objects_.size()) return 0;
-  const Object& one = objects_[object];
-  return one.loads * load_ns_ + one.stores * store_ns_;
+  if (object >= size()) return 0;
+  return loads(object) * load_ns_ + stores(object) * store_ns_;
 }
 
 double HeatLog::density(ObjectId object) const {
-  if (object >= objects_.size() || objects_[object].bytes == 0) return 0;
-  return heat(object) / static_cast<double>(objects_[object].bytes);
+  return object < size() ? heat(object) * per_byte_[object] : 0;
+}
+
+void HeatLog::densities(double least_loads, double least_stores,
+                        std::vector<double>& out) const {
+  out.resize(size());
+  least_loads /= unit_;
+  least_stores /= unit_;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const double loads = loads_[i];
+    const double stores = stores_[i];
+    // No branch: which of the objects are hot cannot be guessed.
+    const bool hot = ((loads > 0) & (loads >= least_loads)) |
+                     ((stores > 0) & (stores >= least_stores));
+    const double heat = (loads * load_ns_ + stores * store_ns_) * unit_;
+    out[i] = hot ? heat * per_byte_[i] : 0;
+  }
 }
 
 std::string HeatLog::describe(ObjectId object) const {
-  if (object >= objects_.size()) return "not seen yet";
-  const Object& one = objects_[object];
-  if (one.bytes == 0) return "has no resident bytes";
+  if (object >= size()) return "not seen yet";
+  if (bytes_[object] == 0) return "has no resident bytes";
   std::size_t rank = 1;
   std::size_t of = 0;
-  for (std::size_t i = 0; i < objects_.size(); ++i) {
-    const auto other = static_cast<ObjectId>(i);
-    if (objects_[i].bytes == 0) continue;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (bytes_[i] == 0) continue;
     ++of;
-    if (heat(other) > heat(object)) ++rank;
+    if (heat(static_cast<ObjectId>(i)) > heat(object)) ++rank;
   }
+  const TierId tier = tier_[object];
   std::string where =
-      "in tier " + std::to_string(one.tier) + " of " + std::to_string(tiers_);
-  if (one.tier == 0) where += " (fastest)";
-  if (one.tier + std::size_t{1} == tiers_ && tiers_ > 1) where += " (slowest)";
-  if (!one.movable) where += ", not movable";
-  return where + ": " + whole(one.last_loads) + " loads and " +
-         whole(one.last_stores) + " stores in the last window, rank " +
-         std::to_string(rank) + " of " + std::to_string(of) + " by heat";
+      "in tier " + std::to_string(tier) + " of " + std::to_string(tiers_);
+  if (tier == 0) where += " (fastest)";
+  if (tier + std::size_t{1} == tiers_ && tiers_ > 1) where += " (slowest)";
+  if (movable_[object] == 0) where += ", not movable";
+  const auto seen = std::lower_bound(
+      last_.begin(), last_.end(), object,
+      [](const Touched& one, ObjectId id) { return one.object < id; });
+  const bool touched = seen != last_.end() && seen->object == object;
+  return where + ": " + whole(touched ? seen->loads : 0) + " loads and " +
+         whole(touched ? seen->stores : 0) +
+         " stores in the last window, rank " + std::to_string(rank) + " of " +
+         std::to_string(of) + " by heat";
 }
 
 }  // namespace thermocline

@@ -17,31 +17,30 @@ namespace thermocline {
 
 class HeatLog {
  public:
-  struct Object {
-    double loads = 0;  // cooled
-    double stores = 0;
-    double last_loads = 0;  // in the last window alone
-    double last_stores = 0;
-    Bytes bytes = 0;
-    TierId tier = kNoTier;
-    bool movable = true;
-  };
-
-  /// Adds a window's accesses.
+  /// Adds a window's accesses. Cost: one pass over the objects.
   void see(const View& view);
-  /// Halves every object's counts if one object has more than `above` loads
-  /// and stores; call it once a window, after see().
-  void cool(double above = 0);
+  /// Halves every object's counts if one object has more than `above` loads,
+  /// or more stores; call it once a window, after see(). Returns whether it
+  /// did. Cost: O(1).
+  bool cool(double above = 0);
 
-  std::size_t size() const { return objects_.size(); }
-  /// Requires: object < size().
-  const Object& operator[](ObjectId object) const { return objects_[object]; }
+  std::size_t size() const { return loads_.size(); }
+  /// Cooled counts. Requires: object < size().
+  double loads(ObjectId object) const { return loads_[object] * unit_; }
+  double stores(ObjectId object) const { return stores_[object] * unit_; }
 
   /// As Policy::heat: cooled loads and stores times what each loses in the
   /// slowest against the fastest tier; 0 for an object never seen.
   double heat(ObjectId object) const;
   /// heat() per byte, 0 for an object without bytes.
   double density(ObjectId object) const;
+  /// The density of all objects that have so many loads or so many stores, but
+  /// more than none; 0 for the others.
+  void densities(double least_loads, double least_stores,
+                 std::vector<double>& out) const;
+  /// What one load, one store loses in the slowest against the fastest tier.
+  double load_ns() const { return load_ns_; }
+  double store_ns() const { return store_ns_; }
   /// The smallest positive count ever seen: about what one sample stands for.
   /// 1 until something is seen.
   double period() const { return period_ > 0 ? period_ : 1; }
@@ -51,7 +50,25 @@ class HeatLog {
   std::string describe(ObjectId object) const;
 
  private:
-  std::vector<Object> objects_;
+  struct Touched {  // in the last window
+    ObjectId object = 0;
+    double loads = 0;
+    double stores = 0;
+  };
+  void add(const ObjectView& now);
+  void rescale();
+
+  // Column by column, for a decision passes over all of them. Counts are kept
+  // in units, so that halving all of them is halving the unit.
+  std::vector<double> loads_;
+  std::vector<double> stores_;
+  std::vector<Bytes> bytes_;
+  std::vector<double> per_byte_;  // 1 / bytes, or 0
+  std::vector<TierId> tier_;
+  std::vector<std::uint8_t> movable_;
+  std::vector<Touched> last_;  // by object
+  double unit_ = 1;
+  double most_ = 0;  // the largest count of all, in units
   std::size_t tiers_ = 0;
   double load_ns_ = 0;  // lost by one load in the slowest tier
   double store_ns_ = 0;

@@ -48,12 +48,9 @@ class HottestFirst final : public Policy {
   std::vector<Move> decide(const View& view) override {
     log_.see(view);
     log_.cool(options_.cooling_threshold * period());
-    std::vector<double> score(view.objects.size(), 0);
-    for (std::size_t i = 0; i < score.size(); ++i) {
-      const auto object = static_cast<ObjectId>(i);
-      if (hot(object)) score[i] = log_.density(object);
-    }
-    return pack(view, score, {options_.swap_margin, options_.fill});
+    log_.densities(options_.read_threshold * period(),
+                   options_.write_threshold * period(), score_);
+    return pack(view, score_, {options_.swap_margin, options_.fill});
   }
 
   double heat(ObjectId object) const override { return log_.heat(object); }
@@ -76,9 +73,8 @@ class HottestFirst final : public Policy {
   }
   bool hot(ObjectId object) const {
     if (object >= log_.size()) return false;
-    const auto& seen = log_[object];
-    return reaches(seen.loads, options_.read_threshold) ||
-           reaches(seen.stores, options_.write_threshold);
+    return reaches(log_.loads(object), options_.read_threshold) ||
+           reaches(log_.stores(object), options_.write_threshold);
   }
   bool reaches(double count, double threshold) const {
     return count > 0 && count >= threshold * period();
@@ -86,6 +82,7 @@ class HottestFirst final : public Policy {
 
   Options options_;
   HeatLog log_;
+  std::vector<double> score_;
 };
 
 const Register<Policy> kEntry{

@@ -2,38 +2,92 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "policies/best_fit.h"
 
 namespace thermocline {
 namespace {
 
+// Fits `bytes` into `limit` of which `used` is taken, without overflow.
+bool fits(Bytes used, Bytes bytes, Bytes limit) {
+  return used <= limit && bytes <= limit - used;
+}
+
+// Least valuable first, and only as far as it is asked: a budget seldom lets
+// more than a few of them go.
+class Leavers {
+ public:
+  void add(const Claim& claim) { heap_.push_back(claim); }
+  void arrange() { std::make_heap(heap_.begin(), heap_.end(), later); }
+
+  /// The n-th of those that have not gone, or nullptr.
+  const Claim* at(std::size_t n) {
+    while (gone_ + n >= order_.size()) {
+      if (heap_.empty()) return nullptr;
+      std::pop_heap(heap_.begin(), heap_.end(), later);
+      order_.push_back(heap_.back());
+      heap_.pop_back();
+    }
+    return &order_[gone_ + n];
+  }
+  /// The first n have gone.
+  void go(std::size_t n) { gone_ += n; }
+  void go_one(std::size_t n) {
+    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(gone_ + n));
+  }
+
+ private:
+  static bool later(const Claim& a, const Claim& b) {
+    return a.key != b.key ? a.key > b.key : a.id < b.id;
+  }
+  std::vector<Claim> heap_;
+  std::vector<Claim> order_;
+  std::size_t gone_ = 0;
+};
+
+// Large and wanted again in the next window: kept, for fresh memory costs more
+// than the decision.
+struct Scratch {
+  std::vector<Claim> valued;
+  std::vector<Claim> some;
+  std::vector<ObjectId> idle;
+  std::vector<ObjectId> chosen;
+  std::vector<TierId> target;
+};
+
 // One call's worth of bookkeeping. plan() decides where everything would lie
-// with an unlimited budget; schedule() makes as much of it true as the budget
-// allows, and demotes nothing that no promotion needs.
+// with an unlimited budget; drain() and promote() make as much of it true as
+// the budget allows, and demote nothing that no promotion needs.
+//
+// Objects of no value in the slowest tier stay there and are looked at once.
 class Packer {
  public:
   Packer(const View& view, std::span<const double> score,
-         const PackOptions& options)
+         const PackOptions& options, Scratch& scratch)
       : view_(view),
+        score_(score),
+        scratch_(scratch),
+        target_(scratch.target),
         stay_(1 + std::max(0.0, options.hysteresis)),
         fill_(std::clamp(options.fill, 0.0, 1.0)),
         budget_(view.budget),
         used_(view.tiers.size(), 0),
         fixed_(view.tiers.size(), 0),
-        target_(view.objects.size(), kNoTier),
-        score_(view.objects.size(), 0) {
-    for (std::size_t i = 0; i < score_.size() && i < score.size(); ++i) {
-      // Bounded, so that value = score * bytes stays finite; NaN becomes 0.
-      if (score[i] > 0) score_[i] = std::min(score[i], 1e100);
-    }
-    count_room();
-  }
+        idle_bytes_(view.tiers.size(), 0),
+        leavers_(view.tiers.size()) {}
 
   std::vector<Move> run() {
     if (view_.tiers.size() < 2) return {};
-    for (std::size_t t = 0; t + 1 < view_.tiers.size(); ++t) plan(tier(t));
-    for (const ObjectId i : movable_) {
-      if (target_[i] == kNoTier) target_[i] = last();
+    gather();
+    target_.assign(view_.objects.size(), last());
+    for (TierId t = 0; t < last(); ++t) plan(t);
+    for (const Claim& claim : valued_) sort_out(claim);
+    for (const ObjectId i : idle_) {
+      const Claim claim = idle_claim(i);
+      if (idle_bytes_[claim.tier] > 0) sort_out(claim);
     }
+    for (auto& out : leavers_) out.arrange();
     drain();
     promote();
     demotions_.insert(demotions_.end(), promotions_.begin(), promotions_.end());
@@ -41,32 +95,45 @@ class Packer {
   }
 
  private:
-  static TierId tier(std::size_t t) { return static_cast<TierId>(t); }
-  TierId last() const { return tier(view_.tiers.size() - 1); }
-  const ObjectView& object(ObjectId i) const { return view_.objects[i]; }
+  TierId last() const { return static_cast<TierId>(view_.tiers.size() - 1); }
 
-  double value(ObjectId i) const {
-    return score_[i] * static_cast<double>(object(i).bytes);
+  // Bounded, so that score * bytes stays finite; below zero and NaN are 0.
+  double score(ObjectId i) const {
+    return i < score_.size() && score_[i] > 0 ? std::min(score_[i], 1e100) : 0;
   }
-
-  // Fits `bytes` into `limit` of which `used` is taken, without overflow.
-  static bool fits(Bytes used, Bytes bytes, Bytes limit) {
-    return used <= limit && bytes <= limit - used;
+  static double value(const Claim& claim) {
+    return claim.key * static_cast<double>(claim.bytes);
   }
   bool has_room(TierId t, Bytes bytes) const {
     return t == last() || fits(before_[t], bytes, view_.tiers[t].capacity);
   }
 
-  void count_room() {
+  // Which of the two lists an object is for is anyone's guess: it is written
+  // to both, and counted in one.
+  void gather() {
+    const std::size_t count = view_.objects.size();
+    auto& valued = scratch_.valued;
+    auto& idle = scratch_.idle;
+    if (valued.size() < count) valued.resize(count);
+    if (idle.size() < count) idle.resize(count);
+    std::size_t valued_end = 0;
+    std::size_t idle_end = 0;
     std::vector<Bytes> movable(used_.size(), 0);
-    for (std::size_t i = 0; i < view_.objects.size(); ++i) {
-      const ObjectView& one = view_.objects[i];
+    for (const ObjectView& one : view_.objects) {
       if (one.tier >= used_.size()) continue;
       used_[one.tier] += one.bytes;
       if (!one.movable || one.bytes == 0) continue;
       movable[one.tier] += one.bytes;
-      movable_.push_back(static_cast<ObjectId>(i));
+      const double worth = score(one.id);
+      valued[valued_end] = {one.tier == 0 ? worth * stay_ : worth, one.bytes,
+                            one.id, one.tier, one.tier == 0};
+      valued_end += worth > 0 ? 1 : 0;
+      idle[idle_end] = one.id;
+      idle_end += worth <= 0 && one.tier < last() ? 1 : 0;
+      idle_bytes_[one.tier] += worth <= 0 ? one.bytes : 0;
     }
+    valued_ = std::span(valued).first(valued_end);
+    idle_ = std::span(idle).first(idle_end);
     for (std::size_t t = 0; t < used_.size(); ++t) {
       used_[t] = std::max(used_[t], view_.tiers[t].used);
       fixed_[t] = used_[t] - movable[t];
@@ -74,137 +141,154 @@ class Packer {
     before_ = used_;
   }
 
-  // What an object is worth to tier t: more where it already is.
-  double key(ObjectId i, TierId t) const {
-    return object(i).tier <= t ? score_[i] * stay_ : score_[i];
+  Claim idle_claim(ObjectId i) const {
+    const ObjectView& one = view_.objects[i];
+    return {0, one.bytes, i, one.tier, false};
+  }
+
+  // Claims to tier t of those that no faster tier took: an object is worth
+  // more where it already is.
+  std::span<const Claim> valued_claims(TierId t) {
+    if (t == 0) return valued_;
+    auto& some = scratch_.some;
+    some.clear();
+    for (Claim claim : valued_) {
+      if (target_[claim.id] != last()) continue;
+      claim.inside = claim.tier == t;
+      claim.key = score(claim.id) * (claim.tier <= t ? stay_ : 1);
+      some.push_back(claim);
+    }
+    return some;
+  }
+
+  // The same of objects of no value, which only keep their place, or a slower
+  // one: by tier and id.
+  void keep_idle(TierId t, Room& room, std::vector<ObjectId>& chosen) {
+    for (TierId from = 0; from <= t; ++from) {
+      if (idle_bytes_[from] == 0) continue;
+      if (from == t && room.fits({0, idle_bytes_[t], 0, t, true})) {
+        room.taken += idle_bytes_[t];
+        idle_bytes_[t] = 0;  // all stay: nothing more to decide on them
+        continue;
+      }
+      for (const ObjectId i : idle_) {
+        Claim claim = idle_claim(i);
+        claim.inside = from == t;
+        if (claim.tier != from || target_[i] != last()) continue;
+        if (!room.fits(claim)) continue;
+        room.taken += claim.bytes;
+        chosen.push_back(i);
+      }
+    }
+  }
+
+  // Notes what has to move for the plan to come true.
+  void sort_out(Claim claim) {
+    const TierId to = target_[claim.id];
+    claim.key = score(claim.id);
+    if (to < claim.tier) wanted_.push_back(claim);
+    if (to > claim.tier) leavers_[claim.tier].add(claim);
   }
 
   void plan(TierId t) {
-    std::vector<ObjectId> order;
-    for (const ObjectId i : movable_) {
-      const bool wants = score_[i] > 0 || object(i).tier <= t;
-      if (target_[i] == kNoTier && wants) order.push_back(i);
-    }
-    std::sort(order.begin(), order.end(), [&](ObjectId a, ObjectId b) {
-      const double x = key(a, t);
-      const double y = key(b, t);
-      if (x != y) return x > y;
-      if (object(a).tier != object(b).tier) {
-        return object(a).tier < object(b).tier;
-      }
-      return a < b;
-    });
     const Bytes capacity = view_.tiers[t].capacity;
-    const Bytes filled =
-        fill_ >= 1 ? capacity
-                   : static_cast<Bytes>(
-                         std::min(static_cast<double>(capacity) * fill_, 9e18));
-    Bytes taken = fixed_[t];
-    for (const ObjectId i : order) {
-      const Bytes limit = object(i).tier == t ? capacity : filled;
-      if (!fits(taken, object(i).bytes, limit)) continue;
-      taken += object(i).bytes;
-      target_[i] = t;
+    Room room{fixed_[t], capacity, capacity};
+    if (fill_ < 1) {
+      room.for_newcomers = static_cast<Bytes>(
+          std::min(static_cast<double>(capacity) * fill_, 9e18));
     }
+    auto& chosen = scratch_.chosen;
+    chosen.clear();
+    take_best(valued_claims(t), room, chosen);
+    keep_idle(t, room, chosen);
+    for (const ObjectId i : chosen) target_[i] = t;
   }
 
-  // Objects that the plan sends out of tier t, the least valuable last.
-  std::vector<ObjectId> leaving(TierId t) const {
-    std::vector<ObjectId> out;
-    for (const ObjectId i : movable_) {
-      if (object(i).tier == t && target_[i] > t) out.push_back(i);
-    }
-    std::sort(out.begin(), out.end(), [&](ObjectId a, ObjectId b) {
-      return score_[a] != score_[b] ? score_[a] > score_[b] : a < b;
-    });
-    return out;
-  }
-
-  // Where a demoted object goes now: as planned, or slower if that is full.
-  TierId refuge(ObjectId i) const {
-    TierId to = target_[i];
-    while (!has_room(to, object(i).bytes)) ++to;
-    return to;
-  }
-
-  void demote(ObjectId i) {
-    const ObjectView& one = object(i);
-    const TierId to = refuge(i);
-    demotions_.push_back({i, one.tier, to});
+  void demote(const Claim& claim) {
+    // As planned, or slower if that is full.
+    TierId to = target_[claim.id];
+    while (!has_room(to, claim.bytes)) ++to;
+    demotions_.push_back({claim.id, claim.tier, to});
     for (auto* used : {&used_, &before_}) {
-      (*used)[one.tier] -= one.bytes;
-      (*used)[to] += one.bytes;
+      (*used)[claim.tier] -= claim.bytes;
+      (*used)[to] += claim.bytes;
     }
-    budget_ -= one.bytes;
+    budget_ -= claim.bytes;
   }
 
   // Brings overfull tiers back to their capacity, slowest first so that they
   // have room for what comes from above.
   void drain() {
     for (TierId t = last(); t-- > 0;) {
-      auto out = leaving(t);
-      while (!out.empty() && used_[t] > view_.tiers[t].capacity) {
-        if (object(out.back()).bytes <= budget_) {
-          demote(out.back());
-          target_[out.back()] = t;  // has left: no longer "leaving"
+      std::size_t too_large = 0;
+      while (used_[t] > view_.tiers[t].capacity) {
+        const Claim* one = leavers_[t].at(too_large);
+        if (one == nullptr) break;
+        if (one->bytes > budget_) {
+          ++too_large;
+          continue;
         }
-        out.pop_back();
+        demote(*one);
+        leavers_[t].go_one(too_large);
       }
     }
   }
 
-  // The least valuable leavers of tier t that make room for `bytes`; empty
-  // and false when even all of them would not.
-  bool victims(TierId t, Bytes bytes, const std::vector<ObjectId>& out,
-               std::vector<ObjectId>& chosen) const {
+  // The least valuable leavers of tier t that make room for `bytes`; false
+  // when even all of them would not.
+  bool victims(TierId t, Bytes bytes, std::vector<Claim>& chosen) {
     chosen.clear();
     Bytes used = used_[t];
-    for (std::size_t left = out.size();
-         !fits(used, bytes, view_.tiers[t].capacity);) {
-      if (left-- == 0) return false;
-      used -= object(out[left]).bytes;
-      chosen.push_back(out[left]);
+    while (!fits(used, bytes, view_.tiers[t].capacity)) {
+      const Claim* one = leavers_[t].at(chosen.size());
+      if (one == nullptr) return false;
+      used -= one->bytes;
+      chosen.push_back(*one);
     }
     return true;
   }
 
   void promote() {
-    std::vector<ObjectId> wanted;
-    for (const ObjectId i : movable_) {
-      if (target_[i] < object(i).tier) wanted.push_back(i);
+    const auto later = [](const Claim& a, const Claim& b) {
+      return a.key != b.key ? a.key < b.key : a.id > b.id;
+    };
+    Bytes smallest = std::numeric_limits<Bytes>::max();
+    for (const Claim& claim : wanted_) {
+      smallest = std::min(smallest, claim.bytes);
     }
-    std::sort(wanted.begin(), wanted.end(), [&](ObjectId a, ObjectId b) {
-      return score_[a] != score_[b] ? score_[a] > score_[b] : a < b;
-    });
-    std::vector<std::vector<ObjectId>> out;
-    for (std::size_t t = 0; t < used_.size(); ++t) {
-      out.push_back(leaving(tier(t)));
-    }
-    std::vector<ObjectId> chosen;
-    for (const ObjectId i : wanted) {
-      const TierId to = target_[i];
-      const Bytes bytes = object(i).bytes;
-      if (bytes > budget_) continue;
-      if (!victims(to, bytes, out[to], chosen)) continue;
-      Bytes cost = bytes;
+    std::make_heap(wanted_.begin(), wanted_.end(), later);
+    std::vector<Claim> chosen;
+    for (auto end = wanted_.end();
+         end != wanted_.begin() && smallest <= budget_;) {
+      std::pop_heap(wanted_.begin(), end, later);
+      const Claim& claim = *--end;
+      const TierId to = target_[claim.id];
+      if (claim.bytes > budget_) continue;
+      if (!victims(to, claim.bytes, chosen)) continue;
+      Bytes cost = claim.bytes;
       double lost = 0;
-      for (const ObjectId v : chosen) {
-        cost += object(v).bytes;
-        lost += value(v);
+      for (const Claim& victim : chosen) {
+        cost += victim.bytes;
+        lost += value(victim);
       }
       // Sizes differ: a small hot object must not put out a large warm one.
-      if (cost > budget_ || (lost > 0 && value(i) <= lost * stay_)) continue;
-      for (const ObjectId v : chosen) demote(v);
-      out[to].resize(out[to].size() - chosen.size());
-      promotions_.push_back({i, object(i).tier, to});
-      used_[to] += bytes;
-      before_[to] += bytes;
-      used_[object(i).tier] -= bytes;
-      budget_ -= bytes;
+      if (cost > budget_ || (lost > 0 && value(claim) <= lost * stay_)) {
+        continue;
+      }
+      for (const Claim& victim : chosen) demote(victim);
+      leavers_[to].go(chosen.size());
+      promotions_.push_back({claim.id, claim.tier, to});
+      used_[to] += claim.bytes;
+      before_[to] += claim.bytes;
+      used_[claim.tier] -= claim.bytes;
+      budget_ -= claim.bytes;
     }
   }
 
   const View& view_;
+  std::span<const double> score_;
+  Scratch& scratch_;
+  std::vector<TierId>& target_;
   double stay_;
   double fill_;
   Bytes budget_;
@@ -212,10 +296,13 @@ class Packer {
   // The same without the room that promotions free: demotions go first, and
   // must not count on it.
   std::vector<Bytes> before_;
-  std::vector<Bytes> fixed_;  // by tier, what cannot be moved
-  std::vector<TierId> target_;
-  std::vector<double> score_;
-  std::vector<ObjectId> movable_;
+  std::vector<Bytes> fixed_;        // by tier, what cannot be moved
+  std::span<const Claim> valued_;   // movable, of some value
+  std::span<const ObjectId> idle_;  // of none, and not in the slowest tier
+  // Of those, by tier, that may have to go; 0 once it is known that all stay.
+  std::vector<Bytes> idle_bytes_;
+  std::vector<Claim> wanted_;
+  std::vector<Leavers> leavers_;  // by tier
   std::vector<Move> demotions_;
   std::vector<Move> promotions_;
 };
@@ -224,7 +311,8 @@ class Packer {
 
 std::vector<Move> pack(const View& view, std::span<const double> score,
                        const PackOptions& options) {
-  return Packer(view, score, options).run();
+  static thread_local Scratch scratch;
+  return Packer(view, score, options, scratch).run();
 }
 
 }  // namespace thermocline

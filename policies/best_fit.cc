@@ -1,0 +1,153 @@
+#include "policies/best_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+namespace thermocline {
+namespace {
+
+constexpr int kBucketBits = 11;
+constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;
+// Rounds of passing over what does not fit, before the rest is sorted.
+constexpr int kRounds = 8;
+
+// Doubles that are not negative are ordered as their bits are.
+std::uint64_t bits(const Claim& claim) {
+  return std::bit_cast<std::uint64_t>(claim.key + 0.0);
+}
+
+constexpr Bytes kTooMuch = std::numeric_limits<Bytes>::max();
+Bytes sum(Bytes a, Bytes b) { return b <= kTooMuch - a ? a + b : kTooMuch; }
+
+class Taker {
+ public:
+  Taker(Room& room, std::vector<ObjectId>& out) : room_(room), out_(out) {}
+
+  void offer_all(std::span<const Claim> claims) {
+    std::vector<Claim> left;
+    for (int round = 0; !claims.empty(); ++round) {
+      if (round == kRounds) return offer_sorted(claims);
+      left = offer_buckets(claims);
+      rest_.swap(left);
+      claims = rest_;
+    }
+  }
+
+ private:
+  void take(const Claim& claim) {
+    room_.taken += claim.bytes;
+    out_.push_back(claim.id);
+  }
+  void offer(const Claim& claim) {
+    if (room_.fits(claim)) take(claim);
+  }
+
+  void offer_sorted(std::span<const Claim> claims) {
+    std::vector<Claim> sorted(claims.begin(), claims.end());
+    std::sort(sorted.begin(), sorted.end(), [](const Claim& a, const Claim& b) {
+      if (a.key != b.key) return a.key > b.key;
+      return a.tier != b.tier ? a.tier < b.tier : a.id < b.id;
+    });
+    for (const Claim& claim : sorted) offer(claim);
+  }
+
+  // Of one key: by tier, then as they come, which is by id.
+  void offer_equals(std::span<const Claim> claims, TierId last_tier) {
+    for (int tier = 0; tier <= last_tier; ++tier) {
+      for (const Claim& claim : claims) {
+        if (claim.tier == tier) offer(claim);
+      }
+    }
+  }
+
+  struct Extent {
+    std::uint64_t low = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t high = 0;
+    Bytes bytes = 0;
+    TierId last_tier = 0;
+    bool all_inside = true;
+  };
+  static Extent extent(std::span<const Claim> claims) {
+    Extent out;
+    for (const Claim& claim : claims) {
+      const auto key = bits(claim);
+      out.low = std::min(out.low, key);
+      out.high = std::max(out.high, key);
+      out.bytes = sum(out.bytes, claim.bytes);
+      out.last_tier = std::max(out.last_tier, claim.tier);
+      out.all_inside = out.all_inside && claim.inside;
+    }
+    return out;
+  }
+
+  // One pass from the best to the worst bucket; returns the claims behind the
+  // bucket in which room ran out that would still fit.
+  std::vector<Claim> offer_buckets(std::span<const Claim> claims) {
+    const Extent all = extent(claims);
+    const Bytes limit = all.all_inside ? room_.for_all : room_.for_newcomers;
+    const Bytes free = limit > room_.taken ? limit - room_.taken : 0;
+    if (all.bytes <= free && all.bytes != kTooMuch) {
+      for (const Claim& claim : claims) take(claim);
+      return {};
+    }
+    if (all.low == all.high) {
+      offer_equals(claims, all.last_tier);
+      return {};
+    }
+    const int width = static_cast<int>(std::bit_width(all.high - all.low));
+    const int shift = std::max(0, width - kBucketBits);
+    const auto bucket = [&](const Claim& claim) {
+      return static_cast<std::size_t>((all.high - bits(claim)) >> shift);
+    };
+    std::array<Bytes, kBuckets> held{};
+    for (const Claim& claim : claims) {
+      auto& here = held[bucket(claim)];
+      here = sum(here, claim.bytes);
+    }
+    std::size_t last = 0;  // where room runs out
+    for (Bytes used = 0; last + 1 < kBuckets; ++last) {
+      used = sum(used, held[last]);
+      if (used > free || used == kTooMuch) break;
+    }
+    std::vector<Claim> close;
+    take_before(claims, last, bucket, close);
+    Taker(room_, out_).offer_all(close);
+    std::vector<Claim> rest;
+    for (const Claim& claim : claims) {
+      if (bucket(claim) > last && room_.fits(claim)) rest.push_back(claim);
+    }
+    return rest;
+  }
+
+  // Takes all of the buckets before `last`, and collects that one. Which side
+  // a claim is on is anyone's guess: no branch asks for it.
+  template <typename Bucket>
+  void take_before(std::span<const Claim> claims, std::size_t last,
+                   const Bucket& bucket, std::vector<Claim>& close) {
+    std::size_t taken = out_.size();
+    out_.resize(taken + claims.size());
+    for (const Claim& claim : claims) {
+      const auto at = bucket(claim);
+      out_[taken] = claim.id;
+      taken += at < last ? 1 : 0;
+      room_.taken += at < last ? claim.bytes : 0;
+      if (at == last) close.push_back(claim);
+    }
+    out_.resize(taken);
+  }
+
+  Room& room_;
+  std::vector<ObjectId>& out_;
+  std::vector<Claim> rest_;
+};
+
+}  // namespace
+
+void take_best(std::span<const Claim> claims, Room& room,
+               std::vector<ObjectId>& out) {
+  Taker(room, out).offer_all(claims);
+}
+
+}  // namespace thermocline
