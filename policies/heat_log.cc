@@ -48,6 +48,7 @@ void HeatLog::see(const View& view) {
   tier_.resize(count, kNoTier);
   movable_.resize(count, 1);
   last_.clear();
+  window_accesses_ = 0;
   for (std::size_t i = 0; i < view.objects.size(); ++i) {
     const ObjectView& now = view.objects[i];
     if (bytes_[i] != now.bytes) {
@@ -62,6 +63,7 @@ void HeatLog::see(const View& view) {
 
 void HeatLog::add(const ObjectView& now) {
   last_.push_back({now.id, now.loads, now.stores});
+  window_accesses_ += now.loads + now.stores;
   double& loads = loads_[now.id];
   double& stores = stores_[now.id];
   loads += now.loads / unit_;
@@ -109,6 +111,13 @@ void HeatLog::densities(double least_loads, double least_stores,
                      ((stores > 0) & (stores >= least_stores));
     const double heat = (loads * load_ns_ + stores * store_ns_) * unit_;
     out[i] = hot ? heat * per_byte_[i] : 0;
+  }
+}
+
+void HeatLog::accesses_per_byte(std::vector<double>& out) const {
+  out.resize(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    out[i] = (loads_[i] + stores_[i]) * unit_ * per_byte_[i];
   }
 }
 

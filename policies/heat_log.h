@@ -38,6 +38,10 @@ class HeatLog {
   /// more than none; 0 for the others.
   void densities(double least_loads, double least_stores,
                  std::vector<double>& out) const;
+  /// The loads and stores per byte of all objects.
+  void accesses_per_byte(std::vector<double>& out) const;
+  /// Loads and stores of all objects in the last window, not cooled.
+  double window_accesses() const { return window_accesses_; }
   /// What one load, one store loses in the slowest against the fastest tier.
   double load_ns() const { return load_ns_; }
   double store_ns() const { return store_ns_; }
@@ -68,6 +72,7 @@ class HeatLog {
   std::vector<std::uint8_t> movable_;
   std::vector<Touched> last_;  // by object
   double unit_ = 1;
+  double window_accesses_ = 0;
   double most_ = 0;  // the largest count of all, in units
   std::size_t tiers_ = 0;
   double load_ns_ = 0;  // lost by one load in the slowest tier
