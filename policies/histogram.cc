@@ -1,0 +1,170 @@
+// histogram: after MEMTIS (Lee and others, SOSP 2023), for any number of tiers.
+//
+// Bytes are counted into bins by their accesses, each bin for twice as many as
+// the one before. The hot threshold follows from capacity: it is the lowest bin
+// that still fits the fastest tier together with all above it. What is hot is
+// promoted; what is cold makes room for it. Where the hot alone fill less than
+// three quarters of the tier, the bin below the threshold is warm: it is not
+// promoted, and what of it is fast makes room only when no cold is left. After
+// a number of accesses all counts are halved.
+//
+// Defaults are those of the authors' code (htmm.h, htmm_core.c,
+// htmm_migrater.c): 199 accesses a sample, halved each 2,000,000 samples, bins
+// of samples per 2 MiB, threshold at least 1, promotions leave 3 % free, 2048
+// MiB/s for moves. Bounded by the daemon's budget as well.
+//
+// Ours differs so:
+// - 32 bins, where the code has 16 of which the upper are linear: a small job
+//   would end with all of its memory in the last one.
+// - The threshold is found anew in every window (the code: each 100,000
+// samples)
+//   and may fall at any time; the code lets it fall by one after cooling, for
+//   its histogram is rebuilt page by page, and ours is always exact.
+// - No huge page is split. That takes the kernel: from outside a page table
+//   entry cannot be split, and regions may be smaller than huge pages anyway.
+// - Nothing is demoted to keep the tier's last 2 % free: what a target may use
+//   has room for new memory set aside already.
+// - Halving also when memory grows by 10 GiB is left out; promotions go hottest
+//   bin first, in the code in the order of the kernel's lists.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "policies/heat_log.h"
+#include "policies/packing.h"
+#include "traces/fields.h"
+
+namespace thermocline {
+namespace {
+
+constexpr int kBins = 32;
+constexpr double kHugePage = 2 << 20;
+constexpr double kWarmBelow = 0.75;  // share of the tier that the hot fill
+constexpr int kLowestThreshold = 1;
+// What pack() is told: what is hot puts out what is warm, but nothing hot.
+constexpr double kHot = 10;  // and a little more in a higher bin
+constexpr double kWarm = 1;
+constexpr double kMargin = 1;
+
+class Histogram final : public Policy {
+ public:
+  struct Options {
+    double sample = 199;
+    double cooling = 2e6;
+    bool warm = true;
+    double fill = 0.97;
+    double rate = 2048;
+    void fields(auto& f) {
+      f("sample", sample, 1.0, 1e12, "accesses that one sample stands for");
+      f("cooling", cooling, 1.0, 1e15,
+        "samples of all objects after which all counts are halved");
+      f("warm", warm, "whether the bin below the threshold may stay");
+      f("fill", fill, 0.0, 1.0, "share of each tier to fill");
+      f("rate", rate, 0.0, 1e9, "MiB/s that moves may use");
+    }
+  };
+  explicit Histogram(Options options) : options_(options) {}
+  static std::unique_ptr<Policy> make(Options options) {
+    return std::make_unique<Histogram>(options);
+  }
+
+  std::vector<Move> decide(const View& view) override {
+    log_.see(view);
+    since_cooling_ += log_.window_accesses();
+    if (since_cooling_ >= options_.cooling * options_.sample) {
+      log_.cool();
+      since_cooling_ = 0;
+    }
+    if (view.tiers.empty()) return {};
+    count(view);
+    find_threshold(static_cast<double>(view.tiers.front().capacity) *
+                   options_.fill);
+    judge(view);
+    View limited = view;
+    const double bytes =
+        options_.rate * 1048576 * static_cast<double>(view.window_ns) / 1e9;
+    if (bytes < static_cast<double>(view.budget)) {
+      limited.budget = static_cast<Bytes>(std::max(0.0, bytes));
+    }
+    return pack(limited, score_, {kMargin, options_.fill});
+  }
+
+  double heat(ObjectId object) const override { return log_.heat(object); }
+
+  std::string explain(ObjectId object) const override {
+    std::string text = log_.describe(object);
+    if (object >= bin_.size()) return text;
+    const int bin = bin_[object];
+    const char* what = bin >= hot_ ? "hot" : bin >= warm_ ? "warm" : "cold";
+    return text + "; " + what + ", in bin " + std::to_string(bin) + " of " +
+           std::to_string(kBins) + ", hot from bin " + std::to_string(hot_) +
+           (warm_ < hot_ ? ", warm from " + std::to_string(warm_) : "");
+  }
+
+ private:
+  // The bin of n samples is that of 2^(bin - 1) <= n < 2^bin; of less than one
+  // it is 0. A double's exponent is its logarithm.
+  static int bin_of(double samples) {
+    const auto exponent =
+        static_cast<int>(std::bit_cast<std::uint64_t>(samples) >> 52) - 1023;
+    return std::clamp(exponent + 1, 0, kBins - 1);
+  }
+
+  void count(const View& view) {
+    log_.accesses_per_byte(score_);
+    bin_.resize(score_.size());
+    held_.fill(0);
+    const double samples = kHugePage / options_.sample;
+    for (std::size_t i = 0; i < view.objects.size(); ++i) {
+      const int bin = bin_of(score_[i] * samples);
+      bin_[i] = static_cast<std::uint8_t>(bin);
+      held_[static_cast<std::size_t>(bin)] +=
+          static_cast<double>(view.objects[i].bytes);
+    }
+  }
+
+  void find_threshold(double room) {
+    double above = 0;
+    int bin = kBins;
+    while (bin > 0 &&
+           above + held_[static_cast<std::size_t>(bin - 1)] <= room) {
+      --bin;
+      above += held_[static_cast<std::size_t>(bin)];
+    }
+    // Where not even the last bin fits, that one is hot, as far as it goes.
+    hot_ = std::clamp(bin, kLowestThreshold, kBins - 1);
+    const bool space = above < room * kWarmBelow;
+    warm_ = options_.warm && space ? hot_ - 1 : hot_;
+  }
+
+  void judge(const View& view) {
+    // By bin, of objects in the fastest tier and elsewhere.
+    std::array<std::array<double, kBins>, 2> worth{};
+    for (int bin = 0; bin < kBins; ++bin) {
+      const auto b = static_cast<std::size_t>(bin);
+      const double hot = kHot + static_cast<double>(bin) / kBins;
+      worth[0][b] = bin >= hot_ ? hot : bin >= warm_ ? kWarm : 0;
+      worth[1][b] = bin >= hot_ ? hot : 0;
+    }
+    for (std::size_t i = 0; i < view.objects.size(); ++i) {
+      score_[i] = worth[view.objects[i].tier == 0 ? 0 : 1][bin_[i]];
+    }
+  }
+
+  Options options_;
+  HeatLog log_;
+  double since_cooling_ = 0;
+  int hot_ = kLowestThreshold;  // from this bin on
+  int warm_ = kLowestThreshold;
+  std::array<double, kBins> held_{};  // bytes by bin
+  std::vector<std::uint8_t> bin_;     // by object
+  std::vector<double> score_;
+};
+
+const Register<Policy> kEntry{
+    "histogram",
+    entry<Policy, Histogram>("What is hot fits the fastest tier, by a "
+                             "histogram of accesses; after MEMTIS.")};
+
+}  // namespace
+}  // namespace thermocline
