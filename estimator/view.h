@@ -42,6 +42,9 @@ struct View {
   Bytes budget = 0;         // bytes that may be moved before the next window
   std::span<const ObjectView> objects;  // objects[i].id == i; may grow
   std::span<const TierView> tiers;      // fastest first
+  // What moving took in the window before, in time per byte; 0: nothing was
+  // moved then, or nobody measured it.
+  double move_ns_per_byte = 0;
 };
 
 struct Move {

@@ -47,7 +47,7 @@ void HeatLog::see(const View& view) {
   per_byte_.resize(count);
   tier_.resize(count, kNoTier);
   movable_.resize(count, 1);
-  last_.clear();
+  touched_.clear();
   window_accesses_ = 0;
   for (std::size_t i = 0; i < view.objects.size(); ++i) {
     const ObjectView& now = view.objects[i];
@@ -62,7 +62,7 @@ void HeatLog::see(const View& view) {
 }
 
 void HeatLog::add(const ObjectView& now) {
-  last_.push_back({now.id, now.loads, now.stores});
+  touched_.push_back({now.id, now.loads, now.stores});
   window_accesses_ += now.loads + now.stores;
   double& loads = loads_[now.id];
   double& stores = stores_[now.id];
@@ -138,9 +138,9 @@ std::string HeatLog::describe(ObjectId object) const {
   if (tier + std::size_t{1} == tiers_ && tiers_ > 1) where += " (slowest)";
   if (movable_[object] == 0) where += ", not movable";
   const auto seen = std::lower_bound(
-      last_.begin(), last_.end(), object,
+      touched_.begin(), touched_.end(), object,
       [](const Touched& one, ObjectId id) { return one.object < id; });
-  const bool touched = seen != last_.end() && seen->object == object;
+  const bool touched = seen != touched_.end() && seen->object == object;
   return where + ": " + whole(touched ? seen->loads : 0) + " loads and " +
          whole(touched ? seen->stores : 0) +
          " stores in the last window, rank " + std::to_string(rank) + " of " +

@@ -17,6 +17,12 @@ namespace thermocline {
 
 class HeatLog {
  public:
+  struct Touched {
+    ObjectId object = 0;
+    double loads = 0;
+    double stores = 0;
+  };
+
   /// Adds a window's accesses. Cost: one pass over the objects.
   void see(const View& view);
   /// Halves every object's counts if one object has more than `above` loads,
@@ -42,6 +48,10 @@ class HeatLog {
   void accesses_per_byte(std::vector<double>& out) const;
   /// Loads and stores of all objects in the last window, not cooled.
   double window_accesses() const { return window_accesses_; }
+  /// The objects with accesses in the last window, by id.
+  const std::vector<Touched>& touched() const { return touched_; }
+  /// 1 / bytes of each object, 0 for one without.
+  const std::vector<double>& per_byte() const { return per_byte_; }
   /// What one load, one store loses in the slowest against the fastest tier.
   double load_ns() const { return load_ns_; }
   double store_ns() const { return store_ns_; }
@@ -54,11 +64,6 @@ class HeatLog {
   std::string describe(ObjectId object) const;
 
  private:
-  struct Touched {  // in the last window
-    ObjectId object = 0;
-    double loads = 0;
-    double stores = 0;
-  };
   void add(const ObjectView& now);
   void rescale();
 
@@ -70,7 +75,7 @@ class HeatLog {
   std::vector<double> per_byte_;  // 1 / bytes, or 0
   std::vector<TierId> tier_;
   std::vector<std::uint8_t> movable_;
-  std::vector<Touched> last_;  // by object
+  std::vector<Touched> touched_;
   double unit_ = 1;
   double window_accesses_ = 0;
   double most_ = 0;  // the largest count of all, in units

@@ -1,0 +1,38 @@
+// swaps(): brings the hottest up in exchange for the coldest, one by one.
+//
+// For policies that weigh each move by itself; pack() is for those that score
+// objects. Legal by the contract of Policy::decide. Where there are more than
+// two tiers, what goes down goes to the next tier that has room.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "policies/best_fit.h"
+#include "policies/policy.h"
+
+namespace thermocline {
+
+struct SwapLimits {
+  Bytes filled = 0;        // what the fastest tier holds at most afterwards
+  double time_ns = 0;      // that all moves may take
+  double ns_per_byte = 0;  // what a move takes
+};
+
+/// Whether it pays to bring `hot` up while `leaving` go down.
+using Pays =
+    std::function<bool(const Claim& hot, std::span<const Claim> leaving)>;
+
+/// `up`: movable objects that do not lie in the fastest tier, to be brought
+/// there by key; `down`: movable objects that do, to leave it if need be, the
+/// lowest key first, and at once as far as the tier holds more than its
+/// capacity. Both are reordered. Gives up for this window after a few hundred
+/// that do not pay. Requires: at least two tiers; bytes > 0.
+std::vector<Move> swaps(const View& view, std::span<Claim> up,
+                        std::span<Claim> down, const SwapLimits& limits,
+                        const Pays& pays);
+
+}  // namespace thermocline
