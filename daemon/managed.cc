@@ -69,8 +69,8 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
   MoveTotals totals;
   if (!hold) {
     const auto refused_before = guards_.refused();
-    const View view{window_, window_ns, bucket.available(kernel_->now()),
-                    objects_, tiers_};
+    const View view{window_,  window_ns, bucket.available(kernel_->now()),
+                    objects_, tiers_,    move_ns_per_byte_};
     const auto wanted = policy_->decide(view);
     const auto bytes_to_move = [&](ObjectId id, TierId to) {
       return target_.bytes(id) - target_.bytes(id, to);
@@ -93,6 +93,9 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
       bucket.take(totals.moved_bytes() + totals.dragged);
     }
   }
+  const auto moved = static_cast<double>(totals.moved_bytes() + totals.dragged);
+  move_ns_per_byte_ =
+      moved > 0 ? static_cast<double>(totals.calls_ns) / moved : 0;
   totals_.moves.add(totals);
   close_window();
   return totals;
@@ -150,6 +153,7 @@ TargetReport Managed::report() const {
   out.name = target_.name();
   out.windows = window_;
   out.unmanaged = target_.unmanaged();
+  out.policy_counts = policy_->counts();
   for (TierId t = 0; t < machine_->tiers.size(); ++t) {
     out.bytes_by_tier.push_back(target_.footprint(t));
   }

@@ -67,6 +67,7 @@ class Managed {
   std::vector<ObjectView> objects_;
   std::vector<TierView> tiers_;
   TargetReport totals_;
+  double move_ns_per_byte_ = 0;  // in the window before; 0: none were made
 };
 
 }  // namespace thermocline

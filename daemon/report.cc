@@ -77,7 +77,8 @@ json to_json(const TargetReport& target, const Machine& machine) {
           {"total_accesses", target.total_accesses},
           {"total_fast_access_share",
            share(target.total_fast_accesses, target.total_accesses)},
-          {"moves", to_json(target.moves, machine)}};
+          {"moves", to_json(target.moves, machine)},
+          {"policy_counts", target.policy_counts}};
 }
 
 std::string window_event(const WindowReport& report, const Service& service) {

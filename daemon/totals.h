@@ -72,6 +72,8 @@ struct TargetReport {
   double total_accesses = 0;
   double total_fast_accesses = 0;
   MoveTotals moves;  // since it was attached
+  // As Policy::counts(), since the policy was set.
+  std::map<std::string, std::uint64_t> policy_counts;
   Bytes footprint() const;
   /// Share of its bytes in the fastest tier; 0 when it has none.
   double fast_share() const;

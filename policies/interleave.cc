@@ -13,6 +13,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "policies/admission.h"
 #include "policies/heat_log.h"
 #include "traces/fields.h"
 
@@ -151,47 +152,28 @@ class Interleave final : public Policy {
   }
 
   std::vector<Move> moves(const View& view) const {
-    std::vector<Bytes> used(view.tiers.size(), 0);
     std::vector<Move> down;
     std::vector<Move> up;
     for (const ObjectView& object : view.objects) {
-      if (object.tier >= used.size()) continue;
-      used[object.tier] += object.bytes;
       const TierId to = home(object.id);
       if (!object.movable || object.bytes == 0 || to == object.tier) continue;
       (to > object.tier ? down : up).push_back({object.id, object.tier, to});
     }
-    for (std::size_t t = 0; t < used.size(); ++t) {
-      used[t] = std::max(used[t], view.tiers[t].used);
-    }
     std::vector<Move> out;
+    Admission admission(view);
+    const auto admit = [&](const std::vector<Move>& wanted) {
+      for (const Move& move : wanted) {
+        if (admission.budget() == 0) return;
+        if (admission.offer(move) == Illegal::kNo) out.push_back(move);
+      }
+    };
     // Half of a small budget is for what comes up.
     const Bytes for_up = up.empty() ? 0 : view.budget / 2;
-    const Bytes left = admit(view, down, used, view.budget - for_up, out);
-    admit(view, up, used, left + for_up, out);
+    admission.set_budget(view.budget - for_up);
+    admit(down);
+    admission.set_budget(admission.budget() + for_up);
+    admit(up);
     return out;
-  }
-
-  // Makes what moves fit; returns what is left of the budget. Room that they
-  // free does not count: it is there when they are done.
-  static Bytes admit(const View& view, const std::vector<Move>& wanted,
-                     std::vector<Bytes>& used, Bytes budget,
-                     std::vector<Move>& out) {
-    std::vector<Bytes> freed(used.size(), 0);
-    for (const Move& move : wanted) {
-      const Bytes bytes = view.objects[move.object].bytes;
-      const Bytes room = view.tiers[move.to].capacity;
-      const bool slowest = move.to + std::size_t{1} == used.size();
-      const bool fits =
-          slowest || (used[move.to] <= room && bytes <= room - used[move.to]);
-      if (bytes > budget || !fits) continue;
-      budget -= bytes;
-      used[move.to] += bytes;
-      freed[move.from] += bytes;
-      out.push_back(move);
-    }
-    for (std::size_t t = 0; t < used.size(); ++t) used[t] -= freed[t];
-    return budget;
   }
 
   double tolerance_;

@@ -10,6 +10,7 @@
 // Determinism: the same options and the same views give the same moves.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ class Policy {
 
   /// One sentence that says why the object is where it is.
   virtual std::string explain(ObjectId object) const = 0;
+
+  /// What a policy counts of its own, for reports: name -> how often since it
+  /// was made. Most count nothing.
+  virtual std::map<std::string, std::uint64_t> counts() const { return {}; }
 
   /// Where a launcher lets the kernel put new pages: kNoTier leaves it to the
   /// kernel (first touch); otherwise pages are bound to this tier.
