@@ -36,8 +36,7 @@ class ZmqChannel final : public DecisionChannel {
   };
   static Result<std::unique_ptr<DecisionChannel>> make(Options options) {
     const auto& to = options.endpoint;
-    if (!to.starts_with(kScheme) || to.size() < kScheme.size() + 2 ||
-        to[kScheme.size()] != '/') {
+    if (!to.starts_with("ipc:///") || to.ends_with('/')) {
       return invalid("option \"endpoint\" is \"" + to +
                      "\"; name the Unix socket on which your program listens, "
                      "as in ipc:///run/policy.sock");
