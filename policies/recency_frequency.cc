@@ -47,7 +47,7 @@ constexpr double kCostAlpha = 2.0 / 21;
 constexpr double kCostDecay = 1.5;
 constexpr double kHugePage = 2 << 20;
 constexpr double kMoveWorkNs = 500'000;  // of a huge page, beside its copy
-constexpr std::uint16_t kRounds = 2;
+constexpr int kRounds = 2;
 constexpr double kAssumedSlowBandwidth = 15e9;
 constexpr double kSmallestUnit = 0x1p-200;
 
@@ -187,23 +187,28 @@ class RecencyFrequency final : public Policy {
 
   // The hot set: what of the highest score per byte fits the fastest tier.
   void choose_hot(const View& view) {
-    claims_.clear();
+    // Here and below, no branch asks what an object is like: nobody could
+    // guess, and wrong guesses were half of a decision's time.
+    claims_.resize(view.objects.size());
+    std::size_t claims = 0;
     for (const ObjectView& object : view.objects) {
-      if (score_[object.id] <= 0 || object.bytes == 0) continue;
-      claims_.push_back({density(object.id, score_[object.id]), object.bytes,
-                         object.id, object.tier, false});
+      const double score = score_[object.id];
+      claims_[claims] = {density(object.id, score), object.bytes, object.id,
+                         object.tier, false};
+      claims += (score > 0) & (object.bytes > 0) ? 1 : 0;
     }
     Room all{0, room(view), room(view)};
     hot_.clear();
-    take_best(claims_, all, hot_);
+    take_best(std::span(claims_).first(claims), all, hot_);
     // Those that were not chosen begin anew.
     chosen_.assign(age_.size(), 0);
     for (const ObjectId i : hot_) chosen_[i] = 1;
-    for (ObjectId i = 0; i < age_.size(); ++i) {
-      const auto aged = static_cast<std::uint16_t>(age_[i] + (age_[i] < 65535));
-      age_[i] = chosen_[i] != 0 ? aged : std::uint16_t{0};
-      const bool steady = age_[i] >= kRounds && score_[i] >= before_[i];
-      ready_[i] = age_[i] > 0 && (ready_[i] != 0 || steady) ? 1 : 0;
+    for (std::size_t i = 0; i < age_.size(); ++i) {
+      const int aged = std::min(age_[i] + 1, 65535) * chosen_[i];
+      age_[i] = static_cast<std::uint16_t>(aged);
+      const bool steady = (aged >= kRounds) & (score_[i] >= before_[i]);
+      const bool ready = (aged > 0) & ((ready_[i] != 0) | steady);
+      ready_[i] = static_cast<std::uint8_t>(ready);
     }
   }
 
@@ -223,20 +228,24 @@ class RecencyFrequency final : public Policy {
   }
 
   std::vector<Move> choose_moves(const View& view) {
-    up_.clear();
-    down_.clear();
+    up_.resize(view.objects.size());
+    down_.resize(view.objects.size());
+    std::size_t up = 0;
+    std::size_t down = 0;
     for (const ObjectView& object : view.objects) {
       const ObjectId i = object.id;
-      const bool up = object.tier > 0 && ready_[i] != 0;
-      const bool down = object.tier == 0 && chosen_[i] == 0;
-      if (!(up || down) || !object.movable || object.bytes == 0) continue;
-      (up ? up_ : down_)
-          .push_back({density(i, score_[i]), object.bytes, i, object.tier,
-                      object.tier == 0});
+      const bool can = object.movable & (object.bytes > 0);
+      const Claim claim{density(i, score_[i]), object.bytes, i, object.tier,
+                        object.tier == 0};
+      up_[up] = claim;
+      up += can & (object.tier > 0) & (ready_[i] != 0) ? 1 : 0;
+      down_[down] = claim;
+      down += can & (object.tier == 0) & (chosen_[i] == 0) ? 1 : 0;
     }
     const SwapLimits limits{room(view), static_cast<double>(view.window_ns),
                             cost_};
-    return swaps(view, up_, down_, limits,
+    return swaps(view, std::span(up_).first(up), std::span(down_).first(down),
+                 limits,
                  [this](const Claim& hot, std::span<const Claim> leaving) {
                    return pays(hot, leaving);
                  });
