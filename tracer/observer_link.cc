@@ -140,15 +140,16 @@ ObjectId ObserverLink::born(const void* memory, Bytes bytes) {
   return tensor.serial;
 }
 
-void ObserverLink::died(const void* memory) {
+ObjectId ObserverLink::died(const void* memory) {
   const std::lock_guard lock(mutex_);
-  if (!on()) return;
+  if (!on()) return 0;
   const auto at = alive_.find(memory);
-  if (at == alive_.end()) return;
+  if (at == alive_.end()) return 0;
   if (newborn_) connect_as_child();
   const TensorDied died{at->second.serial, now()};
   alive_.erase(at);
   put([&](auto out) { return encode_died(out, died); });
+  return died.serial;
 }
 
 ObjectId ObserverLink::serial_of(const void* memory) {
@@ -189,6 +190,13 @@ void ObserverLink::mark(Nanos time, std::string_view name) {
   if (!on()) return;
   if (newborn_) connect_as_child();
   put([&](auto out) { return encode_mark(out, time, name); });
+}
+
+void ObserverLink::figure(std::string_view name, std::uint64_t value) {
+  const std::lock_guard lock(mutex_);
+  if (!on()) return;
+  if (newborn_) connect_as_child();
+  put([&](auto out) { return encode_figure(out, name, value); });
 }
 
 void ObserverLink::finish() {

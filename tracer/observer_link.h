@@ -72,7 +72,8 @@ class ObserverLink {
   /// A tensor was allocated at `memory`. Returns: its serial.
   ObjectId born(const void* memory, Bytes bytes);
   /// The tensor at `memory` is about to be freed; unknown memory is ignored.
-  void died(const void* memory);
+  /// Returns: its serial, or 0.
+  ObjectId died(const void* memory);
   /// The tensor allocated at `memory`, or 0.
   ObjectId serial_of(const void* memory);
 
@@ -80,6 +81,8 @@ class ObserverLink {
   Name* intern(std::string_view text);
   void tell(const Seen& op);
   void mark(Nanos time, std::string_view name);
+  /// A number that the observer tells of itself.
+  void figure(std::string_view name, std::uint64_t value);
   /// An operator used memory that no allocation of ours is known for (numpy's,
   /// say); the sum is told as a Loss of "observer.foreign" at the end.
   void foreign() { foreign_.fetch_add(1, std::memory_order_relaxed); }

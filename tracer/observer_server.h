@@ -11,6 +11,7 @@
 // Thread safety: one thread uses a server. Times are CLOCK_MONOTONIC.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
@@ -32,11 +33,17 @@ struct ObserverHello {
   std::string framework;  // "torch 1.13.1"
 };
 struct ObserverGoodbye {};
+// A number that the observer in the job tells of itself, as it is now:
+// "aggregation.live_bytes".
+struct ObserverFigure {
+  std::string name;
+  std::uint64_t value = 0;
+};
 
 struct ObserverEvent {
   int pid = 0;  // of the job, from the socket's credentials
   std::variant<ObserverHello, Tensor, TensorDied, Operator, Mark, Loss,
-               ObserverGoodbye>
+               ObserverFigure, ObserverGoodbye>
       what;
 };
 

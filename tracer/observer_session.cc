@@ -116,6 +116,10 @@ bool ObserverSession::take(Mark&& mark) { return say(std::move(mark)); }
 
 bool ObserverSession::take(Loss&& loss) { return say(std::move(loss)); }
 
+bool ObserverSession::take(ObserverFigure&& figure) {
+  return say(std::move(figure));
+}
+
 bool ObserverSession::take(ObserverGoodbye&& goodbye) {
   state_ = State::kDone;
   return say(goodbye);

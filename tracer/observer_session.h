@@ -53,6 +53,7 @@ class ObserverSession {
   bool take(WireOperatorSeen&& seen);
   bool take(Mark&& mark);
   bool take(Loss&& loss);
+  bool take(ObserverFigure&& figure);
   bool take(ObserverGoodbye&& goodbye);
   bool told(ObjectId serial) const;
   void forget_unknown(std::vector<ObjectId>& serials);

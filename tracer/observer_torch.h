@@ -1,17 +1,27 @@
 // What the parts of the tensor observer that know LibTorch share.
 //
-// observer_torch.cc gives out the link and watches the allocator;
-// observer_torch_operators.cc watches operators. Both are compiled with NDEBUG
-// as Debian's LibTorch is, or at::RecordFunction has another layout and every
-// callback throws. They live in lib/thermocline_observer_torch.so alone.
+// observer_torch.cc gives out the link and watches the allocator, in which
+// tensors are aggregated where that is asked for; observer_torch_operators.cc
+// watches operators. Both are compiled with NDEBUG as Debian's LibTorch is, or
+// at::RecordFunction has another layout and every callback throws. They live in
+// lib/thermocline_observer_torch.so alone.
 #pragma once
 
+#include "tracer/aggregation.h"
 #include "tracer/observer_link.h"
 
 namespace thermocline {
 
 /// The process's link, or nullptr when there is nobody (any more) to tell.
 ObserverLink* observer_link();
+
+/// What places the process's tensors, or nullptr when nothing does.
+Aggregation* aggregation();
+/// An iteration of the job has ended.
+void iteration_ended();
+
+/// Where the calling thread allocates; a number of allocation_site()'s.
+std::uint64_t allocation_site_here();
 
 /// Registers the callbacks for operators and scopes, for good. Call once,
 /// before the job's first operator.

@@ -118,7 +118,7 @@ struct Place {
     std::int64_t sequence;
     Name* layer;
   };
-  const void* top;  // the logical operator that runs
+  const struct Running* top;  // the logical operator that runs
   int backward;
   int optimizer;
   std::size_t depth;
@@ -129,6 +129,7 @@ struct Place {
   std::uint32_t thread;
   bool after_backward;  // and no operator has needed a gradient since
   bool updated;         // an optimizer has run since
+  bool computed;        // forward or backward, since the last iteration
 
   Name* layer() const {
     if (backward > 0) return backward_layer;
@@ -207,9 +208,11 @@ Phase phase_of(const Facts& facts) {
   return Phase::kForward;
 }
 
+// A second optimizer that steps right after the first ends no iteration.
 void end_step(ObserverLink& link, Nanos time) {
   const auto step = g_steps.fetch_add(1) + 1;
   link.mark(time, "step " + std::to_string(step));
+  if (std::exchange(g_place.computed, false)) iteration_ended();
 }
 
 // The running operator is forward again after a backward: was there a step?
@@ -242,6 +245,7 @@ std::unique_ptr<at::ObserverContext> operator_starts(
   running->place = &g_place;
   running->phase = phase_of(*facts);
   running->layer = g_place.layer();
+  if (running->phase != Phase::kOptimizer) g_place.computed = true;
   if (running->phase == Phase::kForward && function.seqNr() >= 0) {
     g_place.remember(function.seqNr());
   }
@@ -288,6 +292,9 @@ void operator_ends(const at::RecordFunction& function,
   }
   if (views && results) running->reads.clear();
   if (running->reads.empty() && running->writes.empty()) return;
+  if (auto* const placed = aggregation(); placed && placed->watching()) {
+    placed->used(running->reads, running->writes);
+  }
   link->tell({running->facts->told, running->layer, running->start, end,
               thread_id(), running->phase, running->reads, running->writes});
 }
@@ -359,5 +366,19 @@ void watch_operators() {
 }
 
 void watch_operators_in_child() { g_place.thread = 0; }
+
+std::uint64_t allocation_site_here() {
+  const auto* const running = g_place.top;
+  if (running != nullptr) {
+    const auto* const layer = running->layer;
+    return allocation_site(running->facts->name,
+                           layer == nullptr ? "" : layer->text, running->phase);
+  }
+  const auto* const layer = g_place.layer();
+  return allocation_site("", layer == nullptr ? "" : layer->text,
+                         g_place.backward > 0    ? Phase::kBackward
+                         : g_place.optimizer > 0 ? Phase::kOptimizer
+                                                 : Phase::kUnknown);
+}
 
 }  // namespace thermocline

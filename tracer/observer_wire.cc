@@ -15,6 +15,7 @@ enum class Kind : std::uint8_t {
   kMark = 6,
   kLoss = 7,
   kGoodbye = 8,
+  kFigure = 9,
 };
 
 constexpr std::string_view kMagic = "thermocline";
@@ -177,6 +178,10 @@ std::optional<WireMessage> read(Kind kind, Reader& in) {
       return Loss{time, std::move(source), in.number(UINT64_MAX)};
     }
     case Kind::kGoodbye: return ObserverGoodbye{};
+    case Kind::kFigure: {
+      auto name = in.text();
+      return ObserverFigure{std::move(name), in.number(UINT64_MAX)};
+    }
   }
   return std::nullopt;
 }
@@ -245,6 +250,14 @@ std::size_t encode_loss(std::span<std::uint8_t> out, Nanos time,
   to.time(time);
   to.text(source);
   to.number(count);
+  return to.finish();
+}
+
+std::size_t encode_figure(std::span<std::uint8_t> out, std::string_view name,
+                          std::uint64_t value) {
+  Writer to(out, Kind::kFigure);
+  to.text(name);
+  to.number(value);
   return to.finish();
 }
 

@@ -51,8 +51,9 @@ struct WireOperatorSeen {
   std::vector<ObjectId> writes;
 };
 
-using WireMessage = std::variant<ObserverHello, WireName, Tensor, TensorDied,
-                                 WireOperatorSeen, Mark, Loss, ObserverGoodbye>;
+using WireMessage =
+    std::variant<ObserverHello, WireName, Tensor, TensorDied, WireOperatorSeen,
+                 Mark, Loss, ObserverFigure, ObserverGoodbye>;
 
 // Each writes one whole message to the front of `out`. Returns: its bytes, or
 // 0 when it does not fit (a message of kWireMessageBytes always does). Texts
@@ -69,6 +70,8 @@ std::size_t encode_mark(std::span<std::uint8_t> out, Nanos time,
                         std::string_view name);
 std::size_t encode_loss(std::span<std::uint8_t> out, Nanos time,
                         std::string_view source, std::uint64_t count);
+std::size_t encode_figure(std::span<std::uint8_t> out, std::string_view name,
+                          std::uint64_t value);
 std::size_t encode_goodbye(std::span<std::uint8_t> out);
 
 /// Bytes of the whole message that `bytes` begins with; 0: more are needed to

@@ -52,6 +52,7 @@ struct Promises {
   }
   void check(const Mark&) {}
   void check(const Loss&) {}
+  void check(const ObserverFigure&) {}
   void check(const ObserverGoodbye&) {
     require(hello && !goodbye);
     goodbye = true;

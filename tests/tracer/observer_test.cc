@@ -22,6 +22,7 @@ struct Heard {
   std::set<ObjectId> dead;
   std::vector<Operator> operators;
   std::vector<std::string> marks;
+  std::map<std::string, std::uint64_t> figures;
   std::uint64_t lost = 0;
   int hellos = 0, goodbyes = 0;
   std::string framework;
@@ -64,6 +65,9 @@ struct Heard {
     EXPECT_TRUE(tensors.empty() && operators.empty());
     framework = hello.framework;
     ++hellos;
+  }
+  void take(const ObserverFigure& figure) {
+    figures[figure.name] = figure.value;
   }
   void take(const ObserverGoodbye&) { ++goodbyes; }
 
