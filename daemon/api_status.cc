@@ -41,6 +41,7 @@ Reply answer_status(Service& service, const json& request) {
       {"windows", service.windows()},
       {"targets", service.pids()},
       {"tensors", service.tensors().alive()},
+      {"observers", to_json(service.figures())},
       {"samples", to_json(service.samples())},
       {"moves", to_json(service.moves(), service.machine())},
       {"daemon",

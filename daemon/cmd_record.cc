@@ -35,7 +35,8 @@ void print_json(const RecordReport& report, const std::string& output) {
                              {"operators", report.operators},
                              {"peak_bytes", report.peak_bytes},
                              {"peak_private_bytes", report.peak_private_bytes},
-                             {"file_bytes", report.file_bytes}}
+                             {"file_bytes", report.file_bytes},
+                             {"observer", report.figures}}
                   .dump(2)
                   .c_str());
 }
@@ -53,6 +54,9 @@ void print_text(const RecordReport& report, const RecordOptions& asked) {
                static_cast<unsigned long long>(report.tensors),
                static_cast<unsigned long long>(report.operators),
                show_bytes(static_cast<double>(report.file_bytes)).c_str());
+  if (const auto line = aggregate_line(report.figures); !line.empty()) {
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
   if (asked.tensors && report.tensors == 0) {
     std::fprintf(stderr,
                  "no tensors were seen: no process of the job loaded LibTorch "
@@ -119,6 +123,7 @@ void add_record(CLI::App& root, Outcome& outcome) {
                       "machine description (JSON); default: ask the kernel");
   command->add_flag("--no-tensors", given->no_tensors,
                     "do not preload the tensor observer");
+  add_aggregate(*command, given->record.aggregate);
   command->add_flag("--keep-randomised", given->keep_randomised,
                     "leave address randomisation on (two runs then do not "
                     "match address by address)");

@@ -30,6 +30,13 @@ void print_text(const RunReport& report, const nlohmann::json& daemon) {
         100 * number(daemon.value("daemon", nlohmann::json()), "cpu_share"));
   }
   std::fprintf(stderr, "\n");
+  if (!daemon.is_object()) return;
+  for (const auto& [pid, figures] :
+       daemon.value("observers", nlohmann::json::object()).items()) {
+    const auto line = aggregate_line(figures.get<ObserverFigures::Figures>());
+    if (!line.empty())
+      std::fprintf(stderr, "pid %s: %s\n", pid.c_str(), line.c_str());
+  }
 }
 
 void run(const RunOptions& options, bool json, Outcome& outcome) {
@@ -92,6 +99,7 @@ void add_run(CLI::App& root, Outcome& outcome) {
                       "one more word for thermoclined (repeatable)");
   command->add_flag("--no-tensors", *no_tensors,
                     "do not preload the tensor observer");
+  add_aggregate(*command, options->aggregate);
   command->add_flag("--json", *json, "report as JSON on standard output");
   command->add_option("command", options->command, "the job, after --")
       ->required();

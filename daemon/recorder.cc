@@ -64,6 +64,12 @@ Result<RecordReport> record(
   auto bind = birth_nodes(options.placement, options.machine);
   if (!bind) return bind.error();
 
+  auto aggregate = aggregate_setting(options.aggregate);
+  if (!aggregate) return aggregate.error();
+  if (!aggregate->empty() && !options.tensors) {
+    return invalid(
+        "--aggregate needs the tensor observer: not with --no-tensors");
+  }
   const int signals = stop_signals();
 
   ScratchDirectory scratch;
@@ -83,7 +89,8 @@ Result<RecordReport> record(
     observer = std::move(*listening);
     start.environment = {
         {"LD_PRELOAD", library},
-        {"THERMOCLINE_OBSERVER", scratch.path() + "/observer.sock"}};
+        {"THERMOCLINE_OBSERVER", scratch.path() + "/observer.sock"},
+        {kAggregateVariable, *aggregate}};
   }
   auto job = Job::start(std::move(start));
   if (!job) return job.error();

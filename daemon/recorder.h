@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/aggregate.h"
 #include "estimator/machine.h"
 #include "traces/result.h"
 #include "traces/types.h"
@@ -40,6 +41,7 @@ struct RecordOptions {
   std::string placement = "first_touch";  // a policy with a birth tier, or it
   Machine machine;
   bool tensors = true;  // preload the observer
+  AggregateRequest aggregate;
   bool fixed_addresses = true;
   RecordingLimits limits;
 };
@@ -54,9 +56,10 @@ struct RecordReport {
   std::uint64_t lost = 0;
   std::uint64_t tensors = 0;
   std::uint64_t operators = 0;
-  Bytes peak_bytes = 0;          // resident set, at most
-  Bytes peak_private_bytes = 0;  // of it anonymous: what placement is about
-  Bytes file_bytes = 0;          // of the trace
+  Bytes peak_bytes = 0;              // resident set, at most
+  Bytes peak_private_bytes = 0;      // of it anonymous: what placement is about
+  Bytes file_bytes = 0;              // of the trace
+  ObserverFigures::Figures figures;  // of the traced process
 };
 
 /// Runs the job to its end, or until SIGINT or SIGTERM, which are passed on to

@@ -89,6 +89,7 @@ Result<RecordReport> Recording::finish(int exit_status) {
   }
   writer_.add(Mark{end, "end"});
   report.exit_status = exit_status;
+  report.figures = figures_.of(traced_.pid());
   report.run_ns = end - start_;
   report.clock = sampler_->clock();
   report.wall_s = wall_s();
@@ -236,6 +237,8 @@ void Recording::hear(const ObserverEvent& event) {
   } else if (const auto* loss = std::get_if<Loss>(&event.what)) {
     writer_.add(Loss{on_stream(loss->time), loss->source, loss->count});
     report.lost += loss->count;
+  } else if (const auto* figure = std::get_if<ObserverFigure>(&event.what)) {
+    figures_.hear(event.pid, *figure);
   }
 }
 

@@ -78,6 +78,7 @@ class Recording {
   std::unique_ptr<Sampler> sampler_;
   const bool streams_;
   std::optional<ObserverServer> observer_;
+  ObserverFigures figures_;
   const RecordingLimits limits_;
   ClockMap clock_;
   TracedProcess traced_;

@@ -95,6 +95,14 @@ std::string window_event(const WindowReport& report, const Service& service) {
                     {"targets", targets}});
 }
 
+json to_json(const ObserverFigures& figures) {
+  json out = json::object();
+  for (const auto& [pid, all] : figures.all()) {
+    out[std::to_string(pid)] = all;
+  }
+  return out;
+}
+
 std::string final_report(const Service& service, const Usage& usage) {
   json targets = json::array();
   for (const auto& target : service.targets()) {
@@ -114,6 +122,7 @@ std::string final_report(const Service& service, const Usage& usage) {
        {"samples", to_json(service.samples())},
        {"moves", to_json(service.moves(), service.machine())},
        {"targets", targets},
+       {"observers", to_json(service.figures())},
        {"daemon",
         {{"cpu_s", usage.cpu_s},
          {"elapsed_s", usage.elapsed_s},

@@ -15,6 +15,8 @@ nlohmann::json to_json(const MoveTotals& moves, const Machine& machine);
 nlohmann::json to_json(const SampleTotals& samples);
 nlohmann::json to_json(const TargetReport& target, const Machine& machine);
 
+nlohmann::json to_json(const ObserverFigures& figures);
+
 /// The event that is published at the end of a window.
 std::string window_event(const WindowReport& report, const Service& service);
 

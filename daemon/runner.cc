@@ -135,6 +135,15 @@ Result<RunReport> run_job(const RunOptions& options) {
     if (!nodes) return nodes.error();
     start.bind_nodes = *nodes;
   }
+  auto aggregate = aggregate_setting(options.aggregate);
+  if (!aggregate) return aggregate.error();
+  if (!aggregate->empty() && (alone || !options.tensors)) {
+    return invalid("--aggregate needs the tensor observer: not with " +
+                   (alone ? "--policy " + report.policy +
+                                ", which runs without a daemon; try another "
+                                "with --mover dry"
+                          : std::string("--no-tensors")));
+  }
   const int signals = stop_signals();
 
   const ScratchDirectory scratch;
@@ -143,7 +152,11 @@ Result<RunReport> run_job(const RunOptions& options) {
   if (!alone && options.tensors && access(library.c_str(), R_OK) == 0) {
     observer = scratch.path() + "/observer.sock";
     start.environment = {{"LD_PRELOAD", library},
-                         {"THERMOCLINE_OBSERVER", observer}};
+                         {"THERMOCLINE_OBSERVER", observer},
+                         {kAggregateVariable, *aggregate}};
+  }
+  if (!aggregate->empty() && observer.empty()) {
+    return not_found(library + " is missing; build it, or leave --aggregate");
   }
   auto job = Job::start(std::move(start));
   if (!job) return job.error();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/aggregate.h"
 #include "traces/result.h"
 
 namespace thermocline {
@@ -25,6 +26,7 @@ struct RunOptions {
   std::string report;  // where the daemon's report stays; empty: nowhere
   std::vector<std::string> daemon;  // further words for thermoclined
   bool tensors = true;
+  AggregateRequest aggregate;
 };
 
 struct RunReport {

@@ -167,6 +167,8 @@ void Service::hear(const ObserverEvent& event) {
     tensors_.born(event.pid, *tensor);
   } else if (const auto* dead = std::get_if<TensorDied>(&event.what)) {
     tensors_.died(event.pid, dead->serial);
+  } else if (const auto* figure = std::get_if<ObserverFigure>(&event.what)) {
+    figures_.hear(event.pid, *figure);
   } else if (std::holds_alternative<ObserverGoodbye>(event.what)) {
     tensors_.forget(event.pid);
   }

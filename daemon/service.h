@@ -13,6 +13,7 @@
 
 #include "daemon/managed.h"
 #include "daemon/node_memory.h"
+#include "daemon/observer_figures.h"
 #include "daemon/policy_maker.h"
 #include "daemon/tensors.h"
 #include "daemon/totals.h"
@@ -85,6 +86,7 @@ class Service {
   /// The managed process of that pid, or nullptr.
   const Managed* find(int pid) const;
   const TensorTable& tensors() const { return tensors_; }
+  const ObserverFigures& figures() const { return figures_; }
   std::vector<int> pids() const;
 
   // Since the start.
@@ -119,6 +121,7 @@ class Service {
   std::vector<std::unique_ptr<Managed>> managed_;
   std::vector<TargetReport> ended_;
   TensorTable tensors_;
+  ObserverFigures figures_;
   // Samples in no known region: the mapping may be newer than our maps.
   std::vector<std::pair<Sample, int>> unknown_;
   std::vector<std::string> notices_;

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "tracer/words.h"
@@ -122,7 +121,11 @@ Result<TensorHabits> load_habits(const std::string& path) {
     if (cause == ENOENT) return not_found(path + ": no such profile");
     return io(path + ": " + std::strerror(cause));
   }
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  char part[1 << 16];
+  while (in.read(part, sizeof part), in.gcount() > 0) {
+    text.append(part, static_cast<std::size_t>(in.gcount()));
+  }
   if (in.bad()) return io(path + ": cannot be read");
   return read_habits(text).within(path);
 }

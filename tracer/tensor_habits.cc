@@ -60,8 +60,11 @@ void TensorHabits::died(ObjectId tensor) {
   const auto at = lives_.find(tensor);
   if (at == lives_.end()) return;
   // What saw a whole iteration was learned of when that ended.
-  if (at->second.born_step + 1 >= step_) {
-    learn(at->second, at->second.born_step != step_);
+  auto& life = at->second;
+  if (life.born_step + 1 >= step_) {
+    life.reads += life.birth_reads;
+    life.writes += life.birth_writes;
+    learn(life, life.born_step != step_);
   }
   lives_.erase(at);
 }
@@ -87,8 +90,12 @@ void TensorHabits::end_step(bool watched) {
   }
   if (watched) {
     for (auto& [tensor, life] : lives_) {
-      if (life.born_step == step_) continue;  // not a whole one yet
-      learn(life, true);
+      if (life.born_step == step_) {  // that was no whole one
+        life.birth_reads = life.reads;
+        life.birth_writes = life.writes;
+      } else {
+        learn(life, true);
+      }
       life.reads = life.writes = 0;
     }
   }

@@ -75,10 +75,12 @@ class TensorHabits {
     Key key = 0;
     Bytes bytes = 0;
     std::uint64_t born_step = 0;
-    std::uint64_t born = 0;  // operators that had run
-    std::uint64_t last = 0;  // use
-    std::uint32_t reads = 0;
+    std::uint64_t born = 0;   // operators that had run
+    std::uint64_t last = 0;   // use
+    std::uint32_t reads = 0;  // in this iteration
     std::uint32_t writes = 0;
+    std::uint32_t birth_reads = 0;  // in that of its birth, when that is over
+    std::uint32_t birth_writes = 0;
   };
   void use(ObjectId tensor, bool write);
   void learn(const Life& life, bool lives_on);
