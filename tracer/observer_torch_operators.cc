@@ -245,7 +245,6 @@ std::unique_ptr<at::ObserverContext> operator_starts(
   running->place = &g_place;
   running->phase = phase_of(*facts);
   running->layer = g_place.layer();
-  if (running->phase != Phase::kOptimizer) g_place.computed = true;
   if (running->phase == Phase::kForward && function.seqNr() >= 0) {
     g_place.remember(function.seqNr());
   }
@@ -292,6 +291,7 @@ void operator_ends(const at::RecordFunction& function,
   }
   if (views && results) running->reads.clear();
   if (running->reads.empty() && running->writes.empty()) return;
+  if (running->phase != Phase::kOptimizer) g_place.computed = true;
   if (auto* const placed = aggregation(); placed && placed->watching()) {
     placed->used(running->reads, running->writes);
   }

@@ -41,6 +41,7 @@ struct JobOptions {
   bool listen = true;       // poll the server while the job runs
   std::string socket = {};  // empty: THERMOCLINE_OBSERVER is not set
   bool debug = false;
+  std::string aggregate = {};  // empty: THERMOCLINE_AGGREGATE is not set
 };
 
 /// Runs `command` to its end; `server` may be null.
@@ -58,6 +59,10 @@ inline ObservedJob run_job(const std::vector<std::string>& command,
     unsetenv("THERMOCLINE_OBSERVER");
     if (options.preload) setenv("LD_PRELOAD", OBSERVER, 1);
     if (options.debug) setenv("THERMOCLINE_OBSERVER_DEBUG", "1", 1);
+    unsetenv("THERMOCLINE_AGGREGATE");
+    if (!options.aggregate.empty()) {
+      setenv("THERMOCLINE_AGGREGATE", options.aggregate.c_str(), 1);
+    }
     if (!options.socket.empty()) {
       setenv("THERMOCLINE_OBSERVER", options.socket.c_str(), 1);
     }
