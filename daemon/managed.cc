@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "daemon/page_moves.h"
+
 namespace thermocline {
 
 Managed::Managed(Kernel& kernel, const Machine& machine, Target target,
@@ -85,9 +87,11 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
       totals.refused[i] = guards_.refused()[i] - refused_before[i];
     }
     if (!admitted.empty()) {
+      const auto ordered = orders(admitted);
+      totals.extents = extents_of(ordered, kernel_->page_bytes());
       const Nanos began = kernel_->now();
       const auto outcomes =
-          mover.move(*kernel_, *machine_, target_.pid(), orders(admitted));
+          mover.move(*kernel_, *machine_, target_.pid(), ordered);
       totals.calls_ns = static_cast<std::uint64_t>(kernel_->now() - began);
       for (const auto& outcome : outcomes) remember(outcome, totals);
       bucket.take(totals.moved_bytes() + totals.dragged);

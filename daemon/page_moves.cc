@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "daemon/huge_pages.h"
@@ -244,6 +245,22 @@ Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
               " lie: " + std::strerror(static_cast<int>(-got)));
   }
   return out;
+}
+
+std::uint64_t extents_of(std::span<const MoveOrder> orders, Bytes page) {
+  std::map<TierId, std::vector<Address>> bound;
+  for (const auto& order : orders) {
+    auto& pages = bound[order.to];
+    pages.insert(pages.end(), order.pages.begin(), order.pages.end());
+  }
+  std::uint64_t extents = 0;
+  for (auto& [tier, pages] : bound) {
+    std::sort(pages.begin(), pages.end());
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      extents += i == 0 || pages[i] > pages[i - 1] + page;
+    }
+  }
+  return extents;
 }
 
 std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,

@@ -34,6 +34,11 @@ inline constexpr std::size_t kPagesPerQuery = 4096;
 Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
                                     std::span<const Address> pages);
 
+/// How many runs of adjacent pages the orders make together: those bound for
+/// one tier are sorted by address, so that neighbours go in one call whichever
+/// orders they are of.
+std::uint64_t extents_of(std::span<const MoveOrder> orders, Bytes page);
+
 /// Carries out the orders, those to slower tiers first. One outcome an order,
 /// in the order given; failures are counts in it, never an error.
 std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,

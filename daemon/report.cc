@@ -30,6 +30,7 @@ json to_json(const MoveTotals& moves, const Machine& machine) {
   return {{"decided", moves.decided},
           {"admitted", moves.admitted},
           {"admitted_bytes", moves.admitted_bytes},
+          {"extents", moves.extents},
           {"moved_bytes", moves.moved_bytes()},
           {"promoted_bytes", promoted},
           {"demoted_bytes", demoted},

@@ -12,6 +12,7 @@ void MoveTotals::add(const MoveTotals& other) {
   decided += other.decided;
   admitted += other.admitted;
   admitted_bytes += other.admitted_bytes;
+  extents += other.extents;
   for (const auto& [direction, bytes] : other.moved) moved[direction] += bytes;
   dragged += other.dragged;
   for (const auto& [reason, pages] : other.failed) failed[reason] += pages;

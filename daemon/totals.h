@@ -22,6 +22,7 @@ struct MoveTotals {
   std::uint64_t decided = 0;   // moves that the policy wanted
   std::uint64_t admitted = 0;  // of these, passed by the guards
   Bytes admitted_bytes = 0;
+  std::uint64_t extents = 0;  // runs of adjacent pages that these are
   std::map<std::pair<TierId, TierId>, Bytes> moved;  // (from, to) -> bytes
   Bytes dragged = 0;                    // moved beside, as parts of huge pages
   std::map<int, std::uint64_t> failed;  // errno -> pages

@@ -83,6 +83,7 @@ void Aggregation::end_step() {
   habits_.end_step(watched);
   if (watched) {
     classify();
+    step_end_ = arenas_->totals();
     unwatched_ = 0;
   } else {
     ++unwatched_;
@@ -109,6 +110,7 @@ Aggregation::Totals Aggregation::totals() const {
   Totals totals;
   totals.arenas = arenas_->totals();
   const std::lock_guard lock(mutex_);
+  totals.step_end = step_end_;
   totals.steps = habits_.steps();
   totals.keys = classes_.size();
   totals.foreseen = foreseen_ + step_foreseen_;
@@ -120,6 +122,7 @@ Aggregation::Totals Aggregation::totals() const {
 std::vector<Aggregation::Figure> Aggregation::figures() const {
   const auto now = totals();
   const auto& arenas = now.arenas;
+  const auto& end = now.step_end;
   return {{"steps", now.steps},
           {"placing", now.placing ? 1u : 0u},
           {"keys", now.keys},
@@ -127,14 +130,14 @@ std::vector<Aggregation::Figure> Aggregation::figures() const {
           {"unforeseen", now.unforeseen},
           {"placed", arenas.taken},
           {"refused", arenas.refused},
-          {"live_tensors", arenas.blocks},
-          {"live_bytes", arenas.live},
-          {"reserved_bytes", arenas.reserved},
+          {"live_tensors", end.blocks},
+          {"live_bytes", end.live},
+          {"reserved_bytes", end.reserved},
           {"peak_live_bytes", arenas.peak_live},
           {"peak_reserved_bytes", arenas.peak_reserved},
           {"returned_bytes", arenas.returned},
-          {"pages", arenas.pages},
-          {"least_pages", arenas.least_pages}};
+          {"pages", end.pages},
+          {"least_pages", end.least_pages}};
 }
 
 Status Aggregation::save() const {

@@ -84,6 +84,8 @@ class Aggregation {
   // What it did so far; named for the listener by figures().
   struct Totals {
     Arenas::Totals arenas;
+    // What lay in them when the last watched iteration ended.
+    Arenas::Totals step_end;
     std::uint64_t steps = 0;
     std::uint64_t keys = 0;
     std::uint64_t foreseen = 0;  // allocations whose key was known
@@ -138,6 +140,7 @@ class Aggregation {
   mutable std::mutex mutex_;
   TensorHabits habits_;
   std::unordered_map<TensorHabits::Key, std::uint16_t> classes_;
+  Arenas::Totals step_end_;
   bool placing_ = false;
   std::uint64_t unwatched_ = 0;  // iterations since one was watched
   std::uint64_t step_foreseen_ = 0;

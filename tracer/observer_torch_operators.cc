@@ -291,7 +291,10 @@ void operator_ends(const at::RecordFunction& function,
   }
   if (views && results) running->reads.clear();
   if (running->reads.empty() && running->writes.empty()) return;
-  if (running->phase != Phase::kOptimizer) g_place.computed = true;
+  // It reads: record_function around an optimizer's step makes zeros first.
+  if (running->phase != Phase::kOptimizer && !running->reads.empty()) {
+    g_place.computed = true;
+  }
   if (auto* const placed = aggregation(); placed && placed->watching()) {
     placed->used(running->reads, running->writes);
   }

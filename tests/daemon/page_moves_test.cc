@@ -47,6 +47,27 @@ TEST_F(PageMoves, MovesAllAndSaysWhereTheyLie) {
   EXPECT_EQ(on_node(0), 64u);
 }
 
+TEST_F(PageMoves, NeighboursAreOneExtentWhicheverOrdersTheyAreOf) {
+  const auto order = [](ObjectId id, TierId to, Address first, std::size_t n) {
+    return MoveOrder{id, 1, to, pages_from(kBase + first * kPage, n)};
+  };
+  const std::vector<MoveOrder> orders{order(1, 0, 8, 4), order(2, 0, 0, 8),
+                                      order(3, 0, 13, 1), order(4, 1, 12, 1)};
+  // 0 to 11 and 13 to the fast tier, 12 to the slow one.
+  EXPECT_EQ(extents_of(orders, kPage), 3u);
+  EXPECT_EQ(extents_of({}, kPage), 0u);
+  const auto outcomes = move_pages_of(kernel, machine, kPid, orders);
+  std::size_t moves = 0;
+  for (const auto& call : kernel.calls) {
+    if (call.query || call.pages.size() == 1) continue;
+    ++moves;
+    EXPECT_EQ(call.pages.size(), 13u) << "in one call, in order";
+    EXPECT_TRUE(std::is_sorted(call.pages.begin(), call.pages.end()));
+  }
+  EXPECT_EQ(moves, 1u);
+  EXPECT_EQ(outcomes[0].moved + outcomes[1].moved, 12u);
+}
+
 TEST_F(PageMoves, CountsWhatIsThereAlreadyAndWhatIsAbsent) {
   for (Address i = 0; i < 10; ++i) kernel.node_of[kBase + i * kPage] = 0;
   for (Address i = 10; i < 15; ++i) kernel.node_of.erase(kBase + i * kPage);

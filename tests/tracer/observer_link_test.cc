@@ -64,8 +64,9 @@ TEST_F(Link, TellsWhatHappens) {
   EXPECT_EQ(link->intern("aten::mm"), name);
   link->tell(
       {name, link->intern("layer"), 5, 9, 1, Phase::kForward, reads, writes});
-  link->died(at(0x1000));
-  link->died(at(0x7777));
+  EXPECT_EQ(link->died(at(0x1000)), 1u);
+  EXPECT_EQ(link->died(at(0x7777)), 0u);
+  link->figure("pages", 7);
   EXPECT_EQ(link->serial_of(at(0x1000)), 0u);
   EXPECT_EQ(link->born(at(0x1000), 32), 3u) << "an address is no identity";
   link->mark(11, "step 1");
@@ -78,6 +79,7 @@ TEST_F(Link, TellsWhatHappens) {
                           1,          Phase::kForward, {1}, {2}};
   EXPECT_EQ(all<Operator>().at(0), expected);
   EXPECT_EQ(all<Mark>().at(0).name, "step 1");
+  EXPECT_EQ(all<ObserverFigure>().at(0).value, 7u);
   EXPECT_EQ(all<Loss>().at(0).source, "observer.foreign");
   EXPECT_EQ(all<ObserverGoodbye>().size(), 1u);
   for (const auto& event : heard_) EXPECT_EQ(event.pid, getpid());

@@ -72,6 +72,7 @@ Line typical() {
   Line line;
   line.hello().name(1, "aten::mm").born(1, 0x1000, 64).born(2, 0x2000, 64);
   line.op(1, {1}, {2}).died(1);
+  line.add([](auto out) { return encode_figure(out, "pages", 1ull << 63); });
   line.add([](auto out) { return encode_mark(out, 30, "step 1"); });
   line.add([](auto out) { return encode_loss(out, 31, "observer", 7); });
   return line.goodbye();
@@ -81,7 +82,7 @@ TEST(ObserverSession, WhatIsSentIsHeard) {
   for (const std::size_t piece : {1u, 3u, 1000u}) {
     const auto heard = hear(typical(), piece);
     EXPECT_TRUE(heard.good);
-    ASSERT_EQ(heard.events.size(), 8u);
+    ASSERT_EQ(heard.events.size(), 9u);
     EXPECT_EQ(heard.events[0].pid, 42);
     EXPECT_EQ(heard.all<ObserverHello>().at(0).framework, "torch 1.13.1");
     EXPECT_EQ(heard.all<Tensor>().at(1), (Tensor{2, 0x2000, 64, 5, -1, ""}));
@@ -89,6 +90,8 @@ TEST(ObserverSession, WhatIsSentIsHeard) {
                             Phase::kBackward, {1}, {2}};
     EXPECT_EQ(heard.all<Operator>().at(0), expected);
     EXPECT_EQ(heard.all<TensorDied>().at(0).serial, 1u);
+    EXPECT_EQ(heard.all<ObserverFigure>().at(0).name, "pages");
+    EXPECT_EQ(heard.all<ObserverFigure>().at(0).value, 1ull << 63);
     EXPECT_EQ(heard.all<Mark>().at(0), (Mark{30, "step 1"}));
     EXPECT_EQ(heard.all<Loss>().at(0), (Loss{31, "observer", 7}));
     EXPECT_EQ(heard.all<ObserverGoodbye>().size(), 1u);

@@ -4,6 +4,7 @@
 #   loader          a DataLoader with two forked workers
 #   graph FILE      three training steps; PyTorch's own observer writes FILE
 #   overhead        prints the nanoseconds of one small operator
+#   step            prints the nanoseconds of one training step
 import os
 import subprocess
 import sys
@@ -16,7 +17,11 @@ torch.manual_seed(7)
 torch.set_num_threads(1)
 
 
-def train(steps, started=lambda: None, scale=1):
+def tell(loss):
+    print("loss", loss.hex(), flush=True)
+
+
+def train(steps, started=lambda: None, scale=1, report=tell):
     model = torch.nn.Sequential(
         torch.nn.Linear(32 * scale, 64 * scale), torch.nn.ReLU(),
         torch.nn.Linear(64 * scale, 8 * scale))
@@ -31,7 +36,7 @@ def train(steps, started=lambda: None, scale=1):
         loss = torch.nn.functional.cross_entropy(model[2](hidden), y)
         loss.backward()
         optimizer.step()
-        print("loss", loss.item().hex(), flush=True)
+        report(loss.item())
 
 
 def multiply():
@@ -82,6 +87,13 @@ def graph(path):
     observer.unregister_callback()
 
 
+def step():
+    times = [time.process_time()]
+    train(60, scale=6, report=lambda loss: times.append(time.process_time()))
+    later = sorted(b - a for a, b in zip(times[20:], times[21:]))
+    print("one step: %.0f ns" % (later[len(later) // 2] * 1e9))
+
+
 def overhead():
     a = torch.ones(4)
     b = torch.ones(4)
@@ -105,3 +117,5 @@ elif what == "graph":
     graph(sys.argv[2])
 elif what == "overhead":
     overhead()
+elif what == "step":
+    step()
