@@ -150,8 +150,11 @@ void Arenas::clean(Bytes keep) {
     const Bytes others = dirty_ - before;
     run.heap.clean(keep - std::min(keep, others), page,
                    [this](Address at, Bytes bytes) {
-                     madvise(reinterpret_cast<void*>(at), bytes, MADV_DONTNEED);
-                     sums_.returned += bytes;
+                     auto* const memory = reinterpret_cast<void*>(at);
+                     // Locked memory (mlockall) cannot be given back.
+                     if (madvise(memory, bytes, MADV_DONTNEED) == 0) {
+                       sums_.returned += bytes;
+                     }
                    });
     dirty_ = others + run.heap.dirty();
   }
