@@ -1,17 +1,15 @@
 #include "tracer/habits_file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <vector>
 
 #include "tracer/words.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
@@ -103,24 +101,12 @@ Result<TensorHabits> read_habits(std::string_view text) {
 }
 
 Status save_habits(const TensorHabits& habits, const std::string& path) {
-  const auto whole = path + "." + std::to_string(getpid());
-  std::ofstream out(whole, std::ios::binary);
-  out << habits_text(habits) << std::flush;
-  const bool written = out.good();
-  out.close();
-  if (written && std::rename(whole.c_str(), path.c_str()) == 0) return {};
-  const std::string why = std::strerror(errno);
-  unlink(whole.c_str());
-  return io(path + ": cannot be written: " + why);
+  return replace_file(path, habits_text(habits));
 }
 
 Result<TensorHabits> load_habits(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    const int cause = errno;
-    if (cause == ENOENT) return not_found(path + ": no such profile");
-    return io(path + ": " + std::strerror(cause));
-  }
+  if (!in) return file_failure("open", path, errno);
   std::string text;
   char part[1 << 16];
   while (in.read(part, sizeof part), in.gcount() > 0) {

@@ -20,9 +20,9 @@ std::string habits_text(const TensorHabits& habits);
 /// Errors: kCorrupt, naming the line.
 Result<TensorHabits> read_habits(std::string_view text);
 
-/// Replaces the file at once or not at all. Errors: kIo.
+/// Errors: as replace_file().
 Status save_habits(const TensorHabits& habits, const std::string& path);
-/// Errors: kNotFound where there is no such file, kIo, kCorrupt.
+/// Errors: kNotFound where there is no such file, kPermission, kIo, kCorrupt.
 Result<TensorHabits> load_habits(const std::string& path);
 
 }  // namespace thermocline
