@@ -213,6 +213,16 @@ double OperatorModel::operator_ns(std::size_t i,
   return op.times.predict_ns(tiers);
 }
 
+double OperatorModel::penalty_ns(std::size_t i, std::size_t tensor,
+                                 TierId tier) const {
+  const Op& op = operators_[i];
+  double sum = 0;
+  for (std::size_t k = 0; k < op.tensors.size(); ++k) {
+    if (op.tensors[k] == tensor) sum += op.times.penalty_ns(k, tier);
+  }
+  return sum;
+}
+
 double OperatorModel::total(const Span& span, double operators_ns) {
   const double wide = span.operators_ns[1] - span.operators_ns[0];
   const double share =

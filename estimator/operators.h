@@ -57,6 +57,10 @@ class OperatorModel {
   /// a recorded tier it is the measured time exactly.
   /// Requires, here and below: placement.size() == tensors().
   double operator_ns(std::size_t i, std::span<const TierId> placement) const;
+  /// What the tensor adds to operator i when it lies in that tier instead of
+  /// the fastest, as fitted: the part of operator_ns() that is separable. 0
+  /// where the operator does not use it.
+  double penalty_ns(std::size_t i, std::size_t tensor, TierId tier) const;
   /// Time of step s: from its mark (a name that begins with "step") to the
   /// next or to the end, plus what its operators lose or gain.
   double step_ns(std::size_t s, std::span<const TierId> placement) const;

@@ -1,5 +1,10 @@
 // Policy: decides where objects lie, from what was seen of them.
 //
+// One interface for all: what ranks objects by their heat window by window
+// (decide), and what plans a repeating job ahead (plan). A planner is a policy,
+// too, because a plan holds only as long as the job repeats: without one, the
+// same instance decides online.
+//
 // The daemon calls decide() once per window for each target; the replayer and
 // the tests call it on traces. A policy is pure: it sees a View, returns
 // Moves, touches nothing, and has no clock of its own. Guards (capacity,
@@ -11,10 +16,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "estimator/view.h"
+#include "policies/plan.h"
 #include "traces/registry.h"
 #include "traces/types.h"
 
@@ -47,6 +54,19 @@ class Policy {
   virtual TierId birth_tier(std::size_t tiers) const {
     (void)tiers;
     return kNoTier;
+  }
+
+  /// For a job whose steps repeat: what to do in each of them, within `room`.
+  /// None (the default): it decides by decide() alone. A plan keeps check() of
+  /// plan.h and is found without asking a clock what to do, but for a time
+  /// limit that is an option. Errors: kUnsupported or kInvalid, saying what
+  /// about the job or the room makes a plan impossible. Whoever asked then goes
+  /// on with decide(); so it does when the job drifts from the plan.
+  virtual Result<std::optional<Plan>> plan(const Iteration& iteration,
+                                           const Room& room) {
+    (void)iteration;
+    (void)room;
+    return std::optional<Plan>{};
   }
 };
 

@@ -1,0 +1,63 @@
+// Plan: where each tensor of a repeating step lies, and when it moves.
+//
+// What a policy decides ahead for an Iteration, executed again in every step:
+// by the replayer (replay.h), and by the daemon ahead of use. A plan says where
+// each tensor is born and which copies are made between which operators. One
+// engine makes the copies one after another beside the job; an operator from
+// `needed` on finds the tensor in its new place, and waits if it is not there
+// yet. Until then the tensor takes room in both places.
+//
+// A synchronous move, for which the job stands still, has start == needed.
+//
+// Thread safety: plain values, pure functions.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "estimator/overlap.h"
+#include "policies/iteration.h"
+
+namespace thermocline {
+
+// What a job may use.
+struct Room {
+  std::vector<Bytes> capacity;  // by tier, fastest first; of the slowest too
+  // Most that copies may move; they are never faster than the tiers' links.
+  double copy_bytes_per_s = std::numeric_limits<double>::infinity();
+};
+
+struct Plan {
+  // By tensor: the tier in which it is born, or in which a persistent one lies
+  // when the step begins.
+  std::vector<TierId> birth;
+  // In the order in which they are made: neither `start` nor `needed`
+  // decreases. Copy::tensor is a tensor of the Iteration; its source is where
+  // it lies then. `needed` == operators(): by the end of the step.
+  std::vector<Copy> moves;
+  // What the planner has to say of it ("gap 0.3 % after 10 s"); may be empty.
+  std::string note;
+};
+
+/// Orders moves as Plan wants them: by `needed`, then `start`, then as they
+/// came; a move that may start before one that is needed earlier waits for it
+/// (its `start` grows, never beyond its `needed`).
+void put_in_order(std::vector<Copy>& moves);
+
+/// The first rule that the plan breaks, or success: a legal tier for every
+/// tensor; moves in order, of known tensors, to another tier than where they
+/// lie, of tensors that are alive from `start` up to `needed` (a persistent one
+/// at any time; one that dies at operator k may be needed by k - 1 at the
+/// latest); one move of a tensor at a time; no tier ever above its capacity,
+/// copies under way counted in both places; and persistent tensors end the step
+/// where they began it. At one operator the order is: deaths, moves, births;
+/// moves that are synchronous take effect one by one in their order.
+/// Errors: kInvalid, naming the tensor or operator. Cost: O(tensors + moves).
+Status check(const Plan& plan, const Iteration& iteration, const Room& room);
+
+/// The same in bytes: what each tier holds at its fullest under the plan.
+/// Requires: all of check() but capacity.
+std::vector<Bytes> peak_use(const Plan& plan, const Iteration& iteration);
+
+}  // namespace thermocline
