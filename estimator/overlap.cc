@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "estimator/copy_engine.h"
+
 namespace thermocline {
 namespace {
 
@@ -43,31 +45,32 @@ Result<Overlapped> overlapped(const OperatorModel& model,
                               std::vector<TierId> placement,
                               std::span<const Copy> copies) {
   if (auto ok = check(model, placement, copies); !ok) return ok.error();
-  // The copy under way, and what is left of it with the links to itself. A
-  // tensor's source is where it lies once the copies before have taken effect.
+  // A tensor's source is where it lies once the copies before have taken
+  // effect.
   std::vector<TierId> from = placement;
-  std::size_t at = 0;
-  double left = 0;
+  CopyEngine engine(model);
+  std::size_t at = 0;  // the copy under way, or the next
+  bool begun = false;
   Overlapped out;
   const auto begin = [&] {
-    if (at == copies.size()) return;
     const Copy& copy = copies[at];
-    left = model.copy_ns(copy.tensor, from[copy.tensor], copy.to);
+    engine.begin(copy.tensor, from[copy.tensor], copy.to);
     if (from[copy.tensor] != copy.to) out.copied += model.bytes(copy.tensor);
+    begun = true;
   };
-  const auto finish = [&] {
+  const auto finished = [&] {
     from[copies[at].tensor] = copies[at].to;
     ++at;
-    begin();
+    begun = false;
   };
-  begin();
   std::size_t placed = 0;
   double operators_ns = 0;
   for (std::size_t i = 0; i <= model.operators(); ++i) {
     for (; placed < copies.size() && copies[placed].needed == i; ++placed) {
       if (at <= placed) {
-        out.waited_ns += left;
-        finish();
+        if (!begun) begin();
+        out.waited_ns += engine.finish();
+        finished();
       }
       placement[copies[placed].tensor] = copies[placed].to;
     }
@@ -75,18 +78,11 @@ Result<Overlapped> overlapped(const OperatorModel& model,
     const double time = model.operator_ns(i, placement);
     operators_ns += time;
     double unused = 1;  // of the operator's time
-    while (at < copies.size() && copies[at].start <= i && unused > 0) {
-      const Copy& copy = copies[at];
-      const TierId source = from[copy.tensor];
-      const double busy = std::max(model.link_ns(i, placement, source, false),
-                                   model.link_ns(i, placement, copy.to, true));
-      const double rate = std::max(0.0, time - busy);  // for all of it
-      if (left > rate * unused) {
-        left -= rate * unused;
-        break;
-      }
-      unused -= rate > 0 ? left / rate : 0;
-      finish();
+    while (at < copies.size() && copies[at].start <= i) {
+      if (!begun) begin();
+      engine.advance(i, placement, time, unused);
+      if (engine.busy()) break;
+      finished();
     }
   }
   out.job_ns = model.job_ns(operators_ns) + out.waited_ns;

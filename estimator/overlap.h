@@ -1,13 +1,10 @@
 // overlapped: the time of a job that moves tensors while it computes.
 //
-// A plan's copies are made one after another, in order, by an engine beside
-// the job. While an operator runs, a copy gets only what the operator leaves
-// of the links that both need: reads of the tier it comes from, writes of the
-// tier it goes to. An operator that needs a tensor in its new place waits for
-// the rest of that copy and of those before it, which then have the links to
-// themselves. What copies cost operators in turn (interference), and what they
-// could do between operators, is left out: the one makes a plan look better
-// than it is, the other worse.
+// A plan's copies are made one after another, in order, by a CopyEngine. An
+// operator that needs a tensor in its new place waits for the rest of that copy
+// and of those before it. What copies cost operators in turn (interference),
+// and what they could do between operators, is left out: the one makes a plan
+// look better than it is, the other worse.
 //
 // Thread safety: a pure function. Units: nanoseconds.
 #pragma once

@@ -46,7 +46,7 @@ class Walk {
   Walk(const Plan& plan, const Iteration& iteration)
       : plan_(plan),
         iteration_(iteration),
-        tier_(plan.birth),
+        tier_(at_start(plan, iteration)),
         moving_(plan.birth.size(), false),
         used_(iteration.tiers(), 0) {}
 
@@ -89,14 +89,6 @@ class Walk {
   Bytes bytes(std::size_t t) const { return iteration_.tensor(t).bytes; }
 
   void begin_step() {
-    // One that wraps lies where the step before left it.
-    for (const Copy& copy : plan_.moves) {
-      if (copy.tensor >= tier_.size()) continue;
-      const auto& one = iteration_.tensor(copy.tensor);
-      if (one.wraps && !one.persistent && copy.start > one.born) {
-        tier_[copy.tensor] = copy.to;
-      }
-    }
     for (std::size_t t = 0; t < tier_.size(); ++t) {
       if (iteration_.tensor(t).wraps) used_[tier_[t]] += bytes(t);
     }
@@ -164,6 +156,17 @@ void put_in_order(std::vector<Copy>& moves) {
       });
   std::size_t start = 0;
   for (Copy& copy : moves) copy.start = start = std::max(start, copy.start);
+}
+
+std::vector<TierId> at_start(const Plan& plan, const Iteration& iteration) {
+  std::vector<TierId> out = plan.birth;
+  for (const Copy& copy : plan.moves) {
+    const auto& one = iteration.tensor(copy.tensor);
+    if (one.wraps && !one.persistent && copy.start > one.born) {
+      out[copy.tensor] = copy.to;
+    }
+  }
+  return out;
 }
 
 Status check(const Plan& plan, const Iteration& iteration, const Room& room) {

@@ -45,6 +45,11 @@ struct Plan {
 /// (its `start` grows, never beyond its `needed`).
 void put_in_order(std::vector<Copy>& moves);
 
+/// Where each tensor that is alive when a step begins lies then: a persistent
+/// one where it is born, one that wraps where the step before left it. All
+/// others: their birth.
+std::vector<TierId> at_start(const Plan& plan, const Iteration& iteration);
+
 /// The first rule that the plan breaks, or success: a legal tier for every
 /// tensor; moves in order, of known tensors, to another tier than where they
 /// lie, of tensors that are alive from `start` up to `needed` (a persistent one
