@@ -1,5 +1,7 @@
 #include "agent/evaluation.h"
 
+#include <algorithm>
+
 namespace thermocline {
 namespace {
 
@@ -23,21 +25,55 @@ const Played& Comparison::of(const std::string& policy) const {
   return outcomes.front();
 }
 
-Played play(const World& world, const Episode& episode, const Scorer& scorer,
-            const Packer& packer, double hysteresis) {
+Played play(const World& world, const Episode& episode, const Decide& decide) {
   Environment environment(world, episode);
-  FeatureTracker seen;
-  std::vector<double> score;
   while (!environment.done()) {
-    std::vector<Move> moves;
-    if (scorer) {
-      seen.update(environment.view());
-      scorer(seen, environment.view(), score);
-      moves = packer(environment.view(), score, hysteresis);
-    }
-    environment.step(moves);
+    environment.step(decide ? decide(environment.view()) : std::vector<Move>());
   }
   return {"", environment.time_ns(), environment.moved_bytes(), 0};
+}
+
+Played play(const World& world, const Episode& episode, const Scorer& scorer,
+            const Packer& packer, double hysteresis) {
+  if (!scorer) return play(world, episode, Decide());
+  FeatureTracker seen;
+  std::vector<double> score;
+  return play(world, episode, [&](const View& view) {
+    seen.update(view);
+    scorer(seen, view, score);
+    return packer(view, score, hysteresis);
+  });
+}
+
+double free_moves_bound_ns(const World& world, const Episode& episode) {
+  const double capacity =
+      static_cast<double>(world.footprint()) * std::max(0.0, episode.capacity);
+  // Between the two fastest tiers, of the way to the slowest.
+  const double gained = world.slowness[1];
+  const std::size_t last =
+      episode.last == 0 ? world.windows.size() : episode.last;
+  double sum = 0;
+  for (std::size_t w = episode.first; w < last; ++w) {
+    const World::Window& window = world.windows[w];
+    const double gap = std::max(0.0, window.slow_ns - window.fast_ns);
+    auto order = window.accesses;
+    const auto bytes = [&](const WindowAccess& one) {
+      return static_cast<double>(world.bytes[one.object]);
+    };
+    std::sort(order.begin(), order.end(),
+              [&](const WindowAccess& a, const WindowAccess& b) {
+                return a.cost * bytes(b) > b.cost * bytes(a);
+              });
+    double room = capacity;
+    double slow = 0;  // share of the cost that finds no room
+    for (const WindowAccess& one : order) {
+      const double share = std::min(1.0, room / std::max(1.0, bytes(one)));
+      room -= share * bytes(one);
+      slow += (1 - share) * one.cost;
+    }
+    sum += std::min(window.slow_ns, window.fast_ns) + gap * gained * slow;
+  }
+  return sum;
 }
 
 Scorer greedy_scorer() {

@@ -20,6 +20,9 @@ namespace thermocline {
 using Scorer = std::function<void(const FeatureTracker& seen, const View& view,
                                   std::vector<double>& score)>;
 
+// What decides in an Environment: legal moves for a view.
+using Decide = std::function<std::vector<Move>(const View&)>;
+
 struct Played {
   std::string policy;
   double time_ns = 0;  // estimated, moves included
@@ -36,6 +39,15 @@ struct Comparison {
 
   const Played& of(const std::string& policy) const;
 };
+
+/// One episode under the decisions (none: nothing moves).
+Played play(const World& world, const Episode& episode, const Decide& decide);
+
+/// The time of the windows that no decisions can beat within the episode's
+/// capacity: before each window the objects that gain most per byte are put
+/// into the fastest tier at no cost, the last of them in part. All tiers but
+/// the fastest count as the second.
+double free_moves_bound_ns(const World& world, const Episode& episode);
 
 /// One episode under the scorer (none: nothing moves).
 Played play(const World& world, const Episode& episode, const Scorer& scorer,

@@ -66,13 +66,17 @@ Status add_one(const Named& one, Differential::Options options,
 }  // namespace
 
 Result<TraceWorlds> load_worlds(const std::vector<std::string>& paths,
-                                Differential::Options options) {
+                                Differential::Options options,
+                                const std::string& machine) {
   TraceWorlds out;
   if (paths.empty()) {
     return invalid("no traces; record one with thermocline record");
   }
   auto all = read_all(paths, out.notes);
   if (!all) return all.error();
+  for (Named& one : *all) {
+    if (!machine.empty()) one.trace.info.machine = machine;
+  }
   std::vector<const Named*> single;
   std::vector<bool> taken(all->size(), false);
   for (std::size_t i = 0; i < all->size(); ++i) {

@@ -21,8 +21,10 @@ struct TraceWorlds {
 
 /// Errors, each naming the file: what read_trace and Differential say; kInvalid
 /// for a trace without samples, and when an all_slow and an all_fast trace are
-/// left over that are of different commands.
+/// left over that are of different commands. `machine`: JSON text of the
+/// machine to take instead of the traces' own; empty: theirs.
 Result<TraceWorlds> load_worlds(const std::vector<std::string>& paths,
-                                Differential::Options options);
+                                Differential::Options options,
+                                const std::string& machine = {});
 
 }  // namespace thermocline

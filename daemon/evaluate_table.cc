@@ -1,0 +1,199 @@
+#include "daemon/evaluate_table.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "agent/evaluation.h"
+#include "daemon/policy_maker.h"
+#include "policies/bounds.h"
+#include "policies/replay.h"
+
+namespace thermocline {
+namespace {
+
+using GoOn = std::function<bool()>;
+
+double seconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void time_decisions(std::vector<double> taken, EvaluatedRow& row) {
+  row.decisions = taken.size();
+  if (taken.empty()) return;
+  std::sort(taken.begin(), taken.end());
+  row.decision_median_s = taken[taken.size() / 2];
+  row.decision_max_s = taken.back();
+}
+
+Bytes part(Bytes whole, double share) {
+  return static_cast<Bytes>(static_cast<double>(whole) * share);
+}
+
+// Tiers between the fastest and the slowest hold the same share, as in the
+// learning environment.
+Room room_of(const Iteration& step, double share, double copy_bytes_per_s) {
+  Room room;
+  room.capacity.assign(step.tiers(), part(step.peak_bytes(), share));
+  room.capacity.back() = 4 * step.peak_bytes() + (Bytes{1} << 20);
+  if (copy_bytes_per_s > 0) room.copy_bytes_per_s = copy_bytes_per_s;
+  return room;
+}
+
+void run_tensors(const Iteration& step, double share,
+                 const EvaluateOptions& given, const GoOn& go_on,
+                 Policy& policy, EvaluatedRow& row) {
+  ReplayOptions options;
+  options.steps = given.steps;
+  options.alignment = given.alignment;
+  options.clock = seconds;
+  options.go_on = [&](std::size_t) { return go_on(); };
+  const auto out = replay(step, room_of(step, share, given.copy_bytes_per_s),
+                          policy, options);
+  if (!out) {
+    row.error = out.error().message;
+    return;
+  }
+  row.time_ns = out->steady_ns();
+  row.moved_bytes = out->steady_copied();
+  row.planned = out->planned;
+  row.unplaced = out->unplaced.size();
+  row.note = out->note;
+  time_decisions(out->decisions_s, row);
+}
+
+Episode episode_of(const World& world, double share, double copy_bytes_per_s) {
+  Episode out;
+  out.capacity = share;
+  if (copy_bytes_per_s > 0) {
+    const double window_s =
+        world.slow_ns() / 1e9 / static_cast<double>(world.windows.size());
+    out.budget = copy_bytes_per_s * window_s /
+                 static_cast<double>(std::max<Bytes>(1, world.footprint()));
+  }
+  return out;
+}
+
+void run_pages(const World& world, double share, const EvaluateOptions& given,
+               const GoOn& go_on, Policy& policy, EvaluatedRow& row) {
+  Episode episode = episode_of(world, share, given.copy_bytes_per_s);
+  const TierId birth = policy.birth_tier(world.tiers.size());
+  if (birth + std::size_t{1} == world.tiers.size()) {
+    episode.start = Episode::Start::kSlow;
+  }
+  std::vector<double> taken;
+  const Played out = play(world, episode, [&](const View& view) {
+    if (!go_on()) return std::vector<Move>();
+    const double begun = seconds();
+    auto moves = policy.decide(view);
+    taken.push_back(seconds() - begun);
+    return moves;
+  });
+  row.time_ns = out.time_ns;
+  row.moved_bytes = out.moved_bytes;
+  time_decisions(std::move(taken), row);
+}
+
+EvaluatedTable describe(const EvaluatedJob& job) {
+  EvaluatedTable out;
+  out.job = job.name;
+  if (job.step) {
+    out.tensors = true;
+    out.objects = job.step->tensors();
+    out.parts = job.step->operators();
+    out.peak = job.step->peak_bytes();
+    out.all_fast_ns = job.step->all_fast_ns();
+    out.all_slow_ns = job.step->all_slow_ns();
+  } else {
+    out.objects = job.world->bytes.size();
+    out.parts = job.world->windows.size();
+    out.peak = job.world->footprint();
+    out.all_fast_ns = job.world->fast_ns();
+    out.all_slow_ns = job.world->slow_ns();
+  }
+  return out;
+}
+
+EvaluatedShare bounds(const EvaluatedJob& job, double share) {
+  EvaluatedShare out;
+  out.share = share;
+  if (job.world) {
+    out.fast = part(job.world->footprint(), share);
+    out.bound_ns =
+        free_moves_bound_ns(*job.world, episode_of(*job.world, share, 0));
+    return out;
+  }
+  out.fast = part(job.step->peak_bytes(), share);
+  out.bound_ns = free_moves_bound_ns(*job.step, out.fast);
+  const auto still = static_bound_ns(*job.step, out.fast);
+  if (still) out.static_bound_ns = *still;
+  if (!still) out.note = still.error().message;
+  return out;
+}
+
+EvaluatedRow run_one(const EvaluatedJob& job, const std::string& name,
+                     double share, const EvaluateOptions& given,
+                     const GoOn& go_on) {
+  EvaluatedRow row;
+  row.policy = name;
+  const auto options = given.options.find(name);
+  const auto policy =
+      make_policy(name, options == given.options.end() ? "" : options->second);
+  if (!policy) {
+    row.error = policy.error().message;
+  } else if (job.step) {
+    run_tensors(*job.step, share, given, go_on, **policy, row);
+  } else {
+    run_pages(*job.world, share, given, go_on, **policy, row);
+  }
+  return row;
+}
+
+}  // namespace
+
+Status evaluate(const std::vector<EvaluatedJob>& jobs,
+                const EvaluateOptions& options,
+                const std::function<bool(double, const std::string&)>& go_on,
+                std::vector<EvaluatedTable>& out) {
+  const auto all = static_cast<double>(jobs.size() * options.shares.size() *
+                                       (options.policies.size() + 1));
+  double done = 0;
+  for (const EvaluatedJob& job : jobs) {
+    out.push_back(describe(job));
+    EvaluatedTable& table = out.back();
+    for (const double share : options.shares) {
+      bool stopped = false;
+      std::string now;
+      const GoOn more = [&] {
+        stopped = stopped || !go_on(done / all, now);
+        return !stopped;
+      };
+      now = job.name + ", bounds";
+      if (!more()) return interrupted("stopped");
+      table.shares.push_back(bounds(job, share));
+      EvaluatedShare& here = table.shares.back();
+      now = job.name + ", first_touch";
+      const EvaluatedRow base =
+          run_one(job, "first_touch", share, options, more);
+      if (stopped) return interrupted("stopped");
+      done += 1;
+      const double gap = base.time_ns - table.all_fast_ns;
+      for (const std::string& name : options.policies) {
+        now = job.name + ", " + name;
+        EvaluatedRow row = run_one(job, name, share, options, more);
+        if (stopped) return interrupted("stopped");
+        done += 1;
+        if (row.error.empty() && base.error.empty() &&
+            gap > 1e-9 * table.all_fast_ns) {
+          row.gap_closed = (base.time_ns - row.time_ns) / gap;
+        }
+        here.rows.push_back(std::move(row));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace thermocline

@@ -1,0 +1,120 @@
+// thermocline evaluate, from the outside, on jobs whose times are known.
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/daemon/commands.h"
+#include "tests/policies/tensor_jobs.h"
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+class Evaluate : public Commands {
+ protected:
+  std::string write(const std::string& name, const Trace& trace) const {
+    EXPECT_TRUE(write_trace(scratch / name, trace, true).has_value());
+    return scratch / name;
+  }
+  std::string chain() const { return write("chain.trace", ChainJob().trace()); }
+  std::string pages(const std::string& placement, Nanos ns) const {
+    SyntheticJob job;
+    job.objects = 4;
+    job.machine.tiers[0].read_ns = job.machine.tiers[0].write_ns = 80;
+    job.machine.tiers[1].read_ns = job.machine.tiers[1].write_ns = 300;
+    job.phases = {{1000000, {{0, 2000, 0}, {3, 6000, 0}}}};
+    return write(placement + ".trace", job.run(placement, {ns}));
+  }
+  json answer(Words words) const {
+    words.insert(words.begin(), "evaluate");
+    words.insert(words.end(), {"--json", "--quiet"});
+    const auto ran = run(words);
+    EXPECT_EQ(ran.status, 0) << ran.output;
+    return json::parse(ran.output, nullptr, false);
+  }
+};
+
+TEST_F(Evaluate, TensorJobsByPolicyAndShare) {
+  const json out = answer({chain(), "--fast-share", "0.2..0.4", "--policies",
+                           "all_slow,first_touch,hottest_first"});
+  ASSERT_TRUE(out.is_object()) << out;
+  EXPECT_TRUE(out["complete"]);
+  const json& job = out["jobs"][0];
+  EXPECT_EQ(job["kind"], "tensors");
+  EXPECT_EQ(job["operators"], 13);
+  EXPECT_NEAR(job["all_fast_ns"], 650'000, 1e-3);
+  ASSERT_EQ(job["shares"].size(), 3u);
+  EXPECT_EQ(job["shares"][1]["fast_share"], 0.3);
+  for (const json& share : job["shares"]) {
+    const json& rows = share["policies"];
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_NEAR(rows[0]["time_ns"], job["all_slow_ns"].get<double>(), 1e-3);
+    EXPECT_LT(rows[0]["gap_closed"], 0.0);
+    EXPECT_EQ(rows[1]["gap_closed"], 0.0);
+    EXPECT_LE(share["bound_ns"], share["static_bound_ns"]);
+    for (const json& row : rows) EXPECT_GE(row["time_ns"], share["bound_ns"]);
+  }
+}
+
+TEST_F(Evaluate, PageJobsHaveTheSameColumns) {
+  const json out =
+      answer({pages("all_slow", 400'000'000), pages("all_fast", 100'000'000),
+              "--fast-share", "0.5", "--policies", "all"});
+  const json& job = out["jobs"][0];
+  EXPECT_EQ(job["kind"], "pages");
+  EXPECT_EQ(job["all_slow_ns"], 400'000'000);
+  const json& share = job["shares"][0];
+  EXPECT_GE(share["policies"].size(), 4u);
+  for (const json& row : share["policies"]) {
+    ASSERT_FALSE(row.contains("error")) << row;
+    EXPECT_GE(row["time_ns"].get<double>(), share["bound_ns"].get<double>());
+    EXPECT_GT(row["decisions"], 0);
+  }
+}
+
+TEST_F(Evaluate, TablesAreForPeople) {
+  const auto ran = run({"evaluate", chain(), "--fast-share", "0.5"});
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  for (const char* word : {"chain.trace: fast memory holds 50 %", "gap closed",
+                           "hottest_first", "[bound]", "[all_fast]"}) {
+    EXPECT_NE(ran.output.find(word), std::string::npos) << word << ran.output;
+  }
+}
+
+TEST_F(Evaluate, ItIsStoppedWithATableOfWhatWasDone) {
+  const std::string trace = chain();
+  Child child({THERMOCLINE, "evaluate", trace, "--fast-share", "0.5",
+               "--policies", "first_touch", "--steps", "100000", "--quiet"});
+  ::usleep(300'000);
+  child.signal(SIGINT);
+  EXPECT_EQ(child.wait(), 130);
+  EXPECT_NE(child.output().find("[bound]"), std::string::npos)
+      << child.output();
+  EXPECT_NE(child.output().find("stopped"), std::string::npos);
+}
+
+TEST_F(Evaluate, RefusesWhatItCannotUse) {
+  const std::string trace = chain();
+  expect_refused({"evaluate", trace, "--policies", "warmest"},
+                 {"warmest", "first_touch"});
+  expect_refused({"evaluate", trace, "--fast-share", "2"}, {"--fast-share 2"},
+                 2);
+  expect_refused({"evaluate", trace, "--fast-share", "0.5..0.1"}, {"0.5..0.1"},
+                 2);
+  expect_refused({"evaluate", trace, "--options", "{"}, {"--options"}, 2);
+  expect_refused({"evaluate", trace, "--policies", "all_slow", "--options",
+                  R"({"first_touch": {}})"},
+                 {"first_touch", "not among"});
+  expect_refused(
+      {"evaluate", trace, "--options", R"({"hottest_first": {"fill": 7}})"},
+      {"hottest_first", "fill"});
+  expect_refused({"evaluate", scratch / "none.trace"}, {"none.trace"});
+  expect_refused({"evaluate", trace, "--pages"}, {"chain.trace", "no samples"});
+  Trace unknown = ChainJob().trace();
+  unknown.info.machine.clear();
+  expect_refused({"evaluate", write("bare.trace", unknown)},
+                 {"bare.trace", "--machine"});
+}
+
+}  // namespace
+}  // namespace thermocline
