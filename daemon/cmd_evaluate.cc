@@ -109,9 +109,12 @@ Status choose_policies(Arguments& given) {
       continue;
     }
     for (const auto& [known, unused] : Registry<Policy>::entries()) {
-      if (known != "learned") table.policies.push_back(known);
+      // These need an agent, or a program that decides.
+      const bool asks = known == "learned" || known == "external";
+      if (!asks || table.options.contains(known)) {
+        table.policies.push_back(known);
+      }
     }
-    if (!given.agent.empty()) table.policies.emplace_back("learned");
   }
   if (table.policies.empty()) return invalid("--policies names none");
   for (const std::string& name : table.policies) {

@@ -23,7 +23,7 @@ Bytes sum(Bytes a, Bytes b) { return b <= kTooMuch - a ? a + b : kTooMuch; }
 
 class Taker {
  public:
-  Taker(Room& room, std::vector<ObjectId>& out) : room_(room), out_(out) {}
+  Taker(BytesLeft& room, std::vector<ObjectId>& out) : room_(room), out_(out) {}
 
   void offer_all(std::span<const Claim> claims) {
     std::vector<Claim> left;
@@ -138,14 +138,14 @@ class Taker {
     out_.resize(taken);
   }
 
-  Room& room_;
+  BytesLeft& room_;
   std::vector<ObjectId>& out_;
   std::vector<Claim> rest_;
 };
 
 }  // namespace
 
-void take_best(std::span<const Claim> claims, Room& room,
+void take_best(std::span<const Claim> claims, BytesLeft& room,
                std::vector<ObjectId>& out) {
   Taker(room, out).offer_all(claims);
 }

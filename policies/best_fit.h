@@ -23,9 +23,9 @@ struct Claim {
   bool inside = false;  // lies in the room already
 };
 
-// Room in bytes. What is inside already may use all of it; what would come in
-// leaves something free.
-struct Room {
+// What a tier still has. What is inside already may use all of it; what would
+// come in leaves something free.
+struct BytesLeft {
   Bytes taken = 0;
   Bytes for_newcomers = 0;
   Bytes for_all = 0;
@@ -41,7 +41,7 @@ struct Room {
 /// over, and smaller ones after it may still fit. Requires: claims are in the
 /// order of their ids. Cost: O(claims) where few sizes occur; at worst that of
 /// sorting.
-void take_best(std::span<const Claim> claims, Room& room,
+void take_best(std::span<const Claim> claims, BytesLeft& room,
                std::vector<ObjectId>& out);
 
 }  // namespace thermocline

@@ -163,7 +163,7 @@ class Packer {
 
   // The same of objects of no value, which only keep their place, or a slower
   // one: by tier and id.
-  void keep_idle(TierId t, Room& room, std::vector<ObjectId>& chosen) {
+  void keep_idle(TierId t, BytesLeft& room, std::vector<ObjectId>& chosen) {
     for (TierId from = 0; from <= t; ++from) {
       if (idle_bytes_[from] == 0) continue;
       if (from == t && room.fits({0, idle_bytes_[t], 0, t, true})) {
@@ -192,7 +192,7 @@ class Packer {
 
   void plan(TierId t) {
     const Bytes capacity = view_.tiers[t].capacity;
-    Room room{fixed_[t], capacity, capacity};
+    BytesLeft room{fixed_[t], capacity, capacity};
     if (fill_ < 1) {
       room.for_newcomers = static_cast<Bytes>(
           std::min(static_cast<double>(capacity) * fill_, 9e18));

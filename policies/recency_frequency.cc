@@ -197,7 +197,7 @@ class RecencyFrequency final : public Policy {
                          object.tier, false};
       claims += (score > 0) & (object.bytes > 0) ? 1 : 0;
     }
-    Room all{0, room(view), room(view)};
+    BytesLeft all{0, room(view), room(view)};
     hot_.clear();
     take_best(std::span(claims_).first(claims), all, hot_);
     // Those that were not chosen begin anew.

@@ -15,7 +15,9 @@ namespace {
 constexpr Bytes kPlenty = Bytes{1} << 40;
 
 // These put memory into slow tiers whatever room there is.
-const std::set<std::string> kSlowByDesign = {"all_slow", "interleave"};
+// One keeps all slow, one spreads it, one does what a program says.
+const std::set<std::string> kSlowByDesign = {"all_slow", "external",
+                                             "interleave"};
 
 Machine tiers(std::size_t n) {
   Machine out = two_tiers();

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<ObjectId> took(const std::vector<Claim>& claims, Room room) {
+std::vector<ObjectId> took(const std::vector<Claim>& claims, BytesLeft room) {
   std::vector<ObjectId> out;
   take_best(claims, room, out);
   std::sort(out.begin(), out.end());
@@ -21,7 +21,7 @@ std::vector<ObjectId> took(const std::vector<Claim>& claims, Room room) {
 }
 
 // What it promises to be the same as.
-std::vector<ObjectId> by_sorting(std::vector<Claim> claims, Room room) {
+std::vector<ObjectId> by_sorting(std::vector<Claim> claims, BytesLeft room) {
   std::sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {
     if (a.key != b.key) return a.key > b.key;
     return a.tier != b.tier ? a.tier < b.tier : a.id < b.id;
@@ -82,7 +82,7 @@ TEST(BestFit, IsTheSameAsSorting) {
       claims[i] = {key, bytes, static_cast<ObjectId>(i), tier, tier == 0};
       all += bytes;
     }
-    Room room{all / 10 * (random() % 3), all / 10 * (random() % 8), 0};
+    BytesLeft room{all / 10 * (random() % 3), all / 10 * (random() % 8), 0};
     room.for_all = room.for_newcomers + all / 10 * (random() % 4);
     ASSERT_EQ(took(claims, room), by_sorting(claims, room)) << round;
   }
