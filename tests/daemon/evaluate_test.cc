@@ -96,7 +96,7 @@ TEST_F(Evaluate, ItIsStoppedWithATableOfWhatWasDone) {
 TEST_F(Evaluate, RefusesWhatItCannotUse) {
   const std::string trace = chain();
   expect_refused({"evaluate", trace, "--policies", "warmest"},
-                 {"warmest", "first_touch"});
+                 {"warmest", "first_touch"}, 2);
   expect_refused({"evaluate", trace, "--fast-share", "2"}, {"--fast-share 2"},
                  2);
   expect_refused({"evaluate", trace, "--fast-share", "0.5..0.1"}, {"0.5..0.1"},
@@ -104,10 +104,10 @@ TEST_F(Evaluate, RefusesWhatItCannotUse) {
   expect_refused({"evaluate", trace, "--options", "{"}, {"--options"}, 2);
   expect_refused({"evaluate", trace, "--policies", "all_slow", "--options",
                   R"({"first_touch": {}})"},
-                 {"first_touch", "not among"});
+                 {"first_touch", "not among"}, 2);
   expect_refused(
       {"evaluate", trace, "--options", R"({"hottest_first": {"fill": 7}})"},
-      {"hottest_first", "fill"});
+      {"hottest_first", "fill"}, 2);
   expect_refused({"evaluate", scratch / "none.trace"}, {"none.trace"});
   expect_refused({"evaluate", trace, "--pages"}, {"chain.trace", "no samples"});
   Trace unknown = ChainJob().trace();

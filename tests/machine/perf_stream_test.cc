@@ -45,7 +45,7 @@ TEST_F(PerfStreamTest, HeaderDeclaresEveryEventWithItsIds) {
     offset += record.size;
   }
   EXPECT_EQ(offset, header.size());
-  ASSERT_EQ(attributes.size(), 9u);  // loads, stores, 3 + 2 per tier
+  ASSERT_EQ(attributes.size(), 13u);  // loads, stores, 3 + 4 per tier
   EXPECT_EQ(attributes[0].sample_period, 199u);
   EXPECT_EQ(attributes[0].config, 0x1cdu);
   EXPECT_EQ(attributes[1].sample_period, 101u);
@@ -79,12 +79,14 @@ TEST_F(PerfStreamTest, CountsNameTheEventOfEveryValue) {
   Counters counters;
   counters.instructions = 1000;
   counters.tiers[1].write_misses = 42;
+  counters.tiers[1].lines_written = 77;
   const std::string record = stream_->count(0, 1, counters);
   const std::size_t group = 8 + 6 * 8;
-  ASSERT_EQ(at<std::uint64_t>(record, group), 7u);
+  ASSERT_EQ(at<std::uint64_t>(record, group), 11u);
   EXPECT_EQ(at<std::uint64_t>(record, group + 8), 1000u);
-  EXPECT_EQ(at<std::uint64_t>(record, group + 8 + 6 * 16), 42u);
-  EXPECT_EQ(record.size(), group + 8 + 7 * 16);
+  EXPECT_EQ(at<std::uint64_t>(record, group + 8 + 8 * 16), 42u);
+  EXPECT_EQ(at<std::uint64_t>(record, group + 8 + 10 * 16), 77u);
+  EXPECT_EQ(record.size(), group + 8 + 11 * 16);
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST_F(Doctor, TiersAndWhoElseMovesPages) {
   expect("tiers", State::kPart, "one: dram 16.0 GiB (node 0)", "daxctl");
   two_nodes();
   expect("tiers", State::kGood, "dram 16.0 GiB (node 0), slow 16.0 GiB");
-  expect("latencies", State::kPart, "HMAT", "--machine FILE");
+  expect("latencies", State::kPart, "HMAT", "thermocline probe");
   for (const std::string id : {"0", "1"}) {
     const auto hmat =
         "/sys/devices/system/node/node" + id + "/access0/initiators";
