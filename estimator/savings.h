@@ -61,8 +61,8 @@ class Savings {
   };
   struct Group {
     std::size_t last = 0;  // where it ends in samples_
-    float slow_scale = 1;
-    float fast_scale = 1;
+    double slow_scale = 1;
+    double fast_scale = 1;
   };
 
   std::vector<SampleKind> kinds_;
