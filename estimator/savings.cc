@@ -48,8 +48,7 @@ void Savings::end_window(double slow_scale, double fast_scale) {
   std::size_t at = groups_.empty() ? 0 : groups_.back().last;
   while (at < samples_.size()) {
     at = std::min(at + kGroup, samples_.size());
-    groups_.push_back(
-        {at, static_cast<float>(slow_scale), static_cast<float>(fast_scale)});
+    groups_.push_back({at, slow_scale, fast_scale});
   }
   windows_.push_back(groups_.size());
 }
