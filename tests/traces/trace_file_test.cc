@@ -51,8 +51,8 @@ TEST(TraceFile, RoundTripOfExtremeValues) {
                       {kMost32}},
                      {"a", "a", kLate, kEarly, 0, Phase::kUnknown, {}, {}}};
   trace.marks = {{kEarly, ""}, {kLate, ""}};
-  trace.counters = {{kEarly, kMost32, kMost, kMost, kMost, {kMost, 0}},
-                    {kLate, 0, 0, 0, 0, {}}};
+  trace.counters = {{kEarly, kMost32, kMost, kMost, kMost, {kMost, 0}, {}, {}},
+                    {kLate, 0, 0, 0, 0, {}, {}, {}}};
   trace.samples = {{kEarly, kMost, kMost, kMost32, kMost32, kMost32, kMost32,
                     Access::kStore, Source::kCxl, kMost},
                    {kEarly, 0, 0, 0, 0, 0, 0, Access::kLoad, Source::kUnknown},
