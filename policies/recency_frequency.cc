@@ -195,7 +195,7 @@ class RecencyFrequency final : public Policy {
       const double score = score_[object.id];
       claims_[claims] = {density(object.id, score), object.bytes, object.id,
                          object.tier, false};
-      claims += (score > 0) & (object.bytes > 0) ? 1 : 0;
+      claims += ((score > 0) & (object.bytes > 0)) ? 1 : 0;
     }
     BytesLeft all{0, room(view), room(view)};
     hot_.clear();
@@ -238,9 +238,9 @@ class RecencyFrequency final : public Policy {
       const Claim claim{density(i, score_[i]), object.bytes, i, object.tier,
                         object.tier == 0};
       up_[up] = claim;
-      up += can & (object.tier > 0) & (ready_[i] != 0) ? 1 : 0;
+      up += (can & (object.tier > 0) & (ready_[i] != 0)) ? 1 : 0;
       down_[down] = claim;
-      down += can & (object.tier == 0) & (chosen_[i] == 0) ? 1 : 0;
+      down += (can & (object.tier == 0) & (chosen_[i] == 0)) ? 1 : 0;
     }
     const SwapLimits limits{room(view), static_cast<double>(view.window_ns),
                             cost_};
