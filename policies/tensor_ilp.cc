@@ -1,7 +1,7 @@
 #include "policies/tensor_ilp.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 
 namespace thermocline {
 namespace {
