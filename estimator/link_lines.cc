@@ -1,8 +1,9 @@
 #include "estimator/link_lines.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
+
+#include "estimator/link_readings.h"
 
 namespace thermocline {
 namespace {
@@ -13,6 +14,7 @@ constexpr std::size_t kEnoughSamples = 1000;
 constexpr double kHeld = 0.03;  // to what is to be expected
 constexpr double kHeldRare = 0.003;
 constexpr double kHeldFirmly = 1;
+constexpr double kCertain = 10;
 constexpr double kEarly = 0.9;
 constexpr double kSomeEarly = 0.02;
 constexpr int kSweeps = 200;
@@ -47,40 +49,14 @@ struct Normal {
   }
 };
 
-std::uint64_t at(const std::vector<std::uint64_t>& tiers, TierId tier) {
-  return tier < tiers.size() ? tiers[tier] : 0;
-}
-
-void gather(const Trace& trace, TierId tier, const AccessClasses& classes,
-            Normal& normal) {
-  // Those of the job's CPUs: elsewhere others work.
-  std::map<std::uint32_t, std::size_t> samples_of;
-  for (const Sample& sample : trace.samples) ++samples_of[sample.cpu];
-  const auto job = std::max_element(
-      samples_of.begin(), samples_of.end(),
-      [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (job == samples_of.end()) return;
-  const Counters* before = nullptr;
-  std::size_t s = 0, samples = 0;
-  std::vector<double> x(classes.all().size(), 0);
-  for (const Counters& now : trace.counters) {
-    if (now.cpu != job->first || now.lines_read.empty()) continue;
-    for (; s < trace.samples.size() && trace.samples[s].time < now.time; ++s) {
-      x[classes.of(trace.samples[s])] += std::max(trace.samples[s].period, 1U);
-      ++samples;
-    }
-    if (before != nullptr && samples < kEnoughSamples) continue;
-    samples = 0;
-    if (before != nullptr) {
-      const auto gone = [&](const auto& counts, const auto& earlier) {
-        const auto a = at(counts, tier), b = at(earlier, tier);
-        return a > b ? static_cast<double>(a - b) : 0.0;
-      };
-      normal.add(x, gone(now.lines_read, before->lines_read),
-                 gone(now.lines_written, before->lines_written));
-    }
-    before = &now;
+void gather(const Trace& trace, const AccessClasses& classes, Normal& normal) {
+  std::vector<double> x(classes.all().size());
+  for (const LinkReading& one : link_readings(trace, kEnoughSamples)) {
     std::fill(x.begin(), x.end(), 0);
+    for (std::size_t s = one.first; s < one.last; ++s) {
+      x[classes.of(trace.samples[s])] += std::max(trace.samples[s].period, 1U);
+    }
+    normal.add(x, one.read, one.written);
   }
 }
 
@@ -130,12 +106,13 @@ std::vector<double> solve(const Normal& normal, const std::vector<double>& b,
 void learn_link_lines(const Trace& slow, const Trace& fast,
                       const Machine& machine, AccessClasses& classes) {
   Normal normal(classes.all().size());
-  gather(slow, static_cast<TierId>(machine.tiers.size() - 1), classes, normal);
-  gather(fast, 0, classes, normal);
+  gather(slow, classes, normal);
+  gather(fast, classes, normal);
   if (normal.readings < kFewestReadings || normal.lines_read <= 0) return;
   std::vector<double> lines, back;
   for (const AccessClass& what : classes.all()) {
-    lines.push_back(what.lines);
+    // What the way between samples says was put back as far as counters agree.
+    lines.push_back(1);
     back.push_back(what.back);
   }
   const auto weakly = std::vector<double>(lines.size(), kHeld);
@@ -144,13 +121,19 @@ void learn_link_lines(const Trace& slow, const Trace& fast,
       prefetched(slow, classes, machine.tiers.back(), machine.cycles_per_ns);
   for (std::size_t c = 0; c < held.size(); ++c) {
     if (classes.all()[c].sequential) {
-      held[c] = 10 * kHeldFirmly;
+      held[c] = kCertain;
     } else if (!prefetches[c]) {
       held[c] = kHeldFirmly;
     }
   }
+  // A line that a store brought in goes back once, but only when others have
+  // taken its place: too late for the readings to tell whose it was.
+  auto held_back = weakly;
+  for (std::size_t c = 0; c < held.size(); ++c) {
+    if (classes.all()[c].store) held_back[c] = kCertain;
+  }
   lines = solve(normal, normal.read, lines, held);
-  back = solve(normal, normal.written, back, weakly);
+  back = solve(normal, normal.written, back, held_back);
   for (std::size_t c = 0; c < lines.size(); ++c) {
     classes.set_lines(c, lines[c], back[c]);
   }

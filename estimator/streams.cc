@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "estimator/access_cost.h"
+#include "estimator/link_readings.h"
 #include "estimator/sample_order.h"
 
 namespace thermocline {
@@ -11,11 +13,16 @@ namespace {
 
 // Classes that hide less than this of their lines are left alone.
 constexpr double kWorthwhile = 1.2;
+// Between two readings of counters: of fewer, chance makes too much.
+constexpr std::size_t kEnoughSamples = 1000;
+constexpr double kHeld = 0.03;  // to what the gaps say
+constexpr int kSweeps = 200;
 
 struct Gap {  // between a sample and the one that it goes on from
   std::uint32_t from = 0;
   std::uint32_t to = 0;
-  double lines = 0;
+  std::uint32_t what = 0;  // class of both
+  double unseen = 0;       // lines
 };
 
 std::vector<Gap> gaps_of(const Trace& trace, const AccessClasses& classes) {
@@ -32,9 +39,49 @@ std::vector<Gap> gaps_of(const Trace& trace, const AccessClasses& classes) {
     if (before[s] == kNoSample) continue;
     const double way = way_between(trace.samples[before[s]], trace.samples[s]);
     if (!what.follows(way)) continue;
-    gaps.push_back({before[s], s, std::abs(way) / kLineBytes});
+    const double period = std::max(trace.samples[s].period, 1U);
+    gaps.push_back({before[s], s, of[s], std::abs(way) / kLineBytes - period});
   }
   return gaps;
+}
+
+// By class, the share of its unseen lines that the controller's counters leave
+// room for. Where each of several arrays is filled here and there (a radix
+// sort's buckets), the way between two samples says nothing.
+std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
+                               std::size_t classes) {
+  std::vector<double> share(classes, 1);
+  std::vector<std::vector<double>> a(classes, std::vector<double>(classes, 0));
+  std::vector<double> b(classes, 0), x(classes);
+  auto gap = gaps.begin();
+  for (const LinkReading& one : link_readings(trace, kEnoughSamples)) {
+    double left = one.read;
+    for (std::size_t s = one.first; s < one.last; ++s) {
+      left -= std::max(trace.samples[s].period, 1U);
+    }
+    std::fill(x.begin(), x.end(), 0);
+    for (; gap != gaps.end() && gap->to < one.last; ++gap) {
+      if (gap->to >= one.first) x[gap->what] += gap->unseen;
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+      for (std::size_t d = 0; d < classes; ++d) a[c][d] += x[c] * x[d];
+      b[c] += x[c] * std::max(left, 0.0);
+    }
+  }
+  double most = 0;
+  for (std::size_t c = 0; c < classes; ++c) most = std::max(most, a[c][c]);
+  const double hold = kHeld * most;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t c = 0; c < classes; ++c) {
+      if (a[c][c] <= 0) continue;
+      double rest = b[c] + hold;
+      for (std::size_t d = 0; d < classes; ++d) {
+        if (d != c) rest -= a[c][d] * share[d];
+      }
+      share[c] = std::clamp(rest / (a[c][c] + hold), 0.0, 1.0);
+    }
+  }
+  return share;
 }
 
 // The sample that stands `part` of the way through the gap.
@@ -54,10 +101,13 @@ Sample between(const Sample& from, const Sample& to, double part) {
 }  // namespace
 
 Trace restore(const Trace& trace, const AccessClasses& classes) {
-  const auto gaps = gaps_of(trace, classes);
+  auto gaps = gaps_of(trace, classes);
+  const auto share = believable(trace, gaps, classes.all().size());
   double wanted = 0;
-  for (const Gap& gap : gaps) {
-    wanted += gap.lines / std::max(trace.samples[gap.to].period, 1U);
+  for (Gap& gap : gaps) {
+    gap.unseen *= share[gap.what];
+    wanted +=
+        std::max(gap.unseen, 0.0) / std::max(trace.samples[gap.to].period, 1U);
   }
   const double most = static_cast<double>(kMostRestored * trace.samples.size());
   const double coarser = std::max(1.0, wanted / most);
@@ -67,8 +117,8 @@ Trace restore(const Trace& trace, const AccessClasses& classes) {
   for (const Gap& gap : gaps) {
     const Sample& to = trace.samples[gap.to];
     const double period = std::max(to.period, 1U) * coarser;
-    double& rest = owed[classes.of(to)];
-    rest += gap.lines - std::max(to.period, 1U);
+    double& rest = owed[gap.what];
+    rest += gap.unseen;
     const double count = std::floor(std::max(rest, 0.0) / period);
     rest -= count * period;
     for (double i = 1; i <= count; ++i) {

@@ -94,6 +94,46 @@ TEST(Streams, SamplesThatAreAddedAreBounded) {
   EXPECT_LE(whole.samples.size(), (kMostRestored + 1) * trace.samples.size());
 }
 
+// The same, with counters of all lines that passed: those of the misses, and
+// `unseen` times those that the way between the stream's samples speaks of.
+Trace stream_with_counters(double unseen) {
+  Trace trace = stream_and_gather(20);
+  const Trace whole = restore(trace, AccessClasses(trace, trace));
+  Counters counters;
+  counters.lines_read = counters.lines_written = {0, 0};
+  double lines = 0;
+  std::size_t w = 0;
+  for (std::size_t s = 0; s < trace.samples.size(); ++s) {
+    lines += trace.samples[s].period;
+    double passed = 0;
+    for (; w < whole.samples.size() &&
+           whole.samples[w].time <= trace.samples[s].time;
+         ++w) {
+      passed += whole.samples[w].period;
+    }
+    lines += unseen * std::max(0.0, passed - trace.samples[s].period);
+    if (s % 50 != 49) continue;
+    counters.time = trace.samples[s].time + 1;
+    counters.lines_read[1] = static_cast<std::uint64_t>(lines);
+    trace.counters.push_back(counters);
+  }
+  return trace;
+}
+
+// A radix sort fills each bucket in order, and all of them at once: the way
+// from one sample to another passes lines that nobody fetched in between.
+TEST(Streams, LinesThatNoCounterSawAreNotRestored) {
+  const double all = 4.0 * (1 << 24) / 64;
+  for (const double unseen : {0.0, 0.5, 1.0}) {
+    const Trace trace = stream_with_counters(unseen);
+    const Trace whole = restore(trace, AccessClasses(trace, trace));
+    const double seen = lines_of(trace, 0x100);
+    EXPECT_NEAR(lines_of(whole, 0x100), seen + unseen * (all - seen),
+                all * 0.12)
+        << unseen;
+  }
+}
+
 Machine two_tiers() {
   Machine machine;
   machine.cycles_per_ns = 3;
