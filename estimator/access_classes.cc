@@ -24,7 +24,8 @@ bool is_store(const Sample& sample) { return sample.access == Access::kStore; }
 // How far the samples of a class lie from the nearest one before them, and
 // over how much memory.
 struct Advance {
-  std::vector<double> way;  // upward positive
+  std::vector<double> way;    // upward positive
+  std::vector<double> turns;  // for each way, samples of the class since
   std::set<Address> blocks;
 };
 
@@ -56,10 +57,15 @@ void judge(const Advance& advance, double rivals, AccessClass& out) {
   out.sequential = true;
   out.upward = 2 * upward > near;
   out.reach = kFar * median;
-  double gone = 0;
-  for (const double way : advance.way) {
-    if (out.follows(way)) gone += std::abs(way);
+  double gone = 0, at_once = 0, followed = 0;
+  for (std::size_t i = 0; i < advance.way.size(); ++i) {
+    if (!out.follows(advance.way[i])) continue;
+    gone += std::abs(advance.way[i]);
+    at_once += advance.turns[i] <= 1 ? 1 : 0;
+    followed += 1;
   }
+  // By chance, the sample before is of the same stream once in so many times.
+  out.streams = followed / std::max(at_once, 1.0);
   const double lines = gone / static_cast<double>(advance.way.size());
   out.lines = std::max(1.0, lines / (kLineBytes * out.period));
 }
@@ -126,14 +132,20 @@ void AccessClasses::judge_order(const Trace& trace,
                                 std::span<const std::uint32_t> of_sample) {
   const auto before = nearest_before(trace, of_sample, look_backs());
   std::vector<Advance> advances(classes_.size());
-  std::map<Address, std::size_t> loads, stores;  // samples by block
+  std::map<Address, std::size_t> loads, stores;         // samples by block
+  std::vector<double> number(trace.samples.size(), 0);  // among its class
+  std::vector<double> seen(classes_.size(), 0);
   for (std::size_t s = 0; s < trace.samples.size(); ++s) {
     auto& advance = advances[of_sample[s]];
     const Sample& sample = trace.samples[s];
     advance.blocks.insert(sample.address / kBlock);
     ++(is_store(sample) ? stores : loads)[sample.address / kBlock];
+    number[s] = seen[of_sample[s]]++;
     if (before[s] == kNoSample) continue;
     advance.way.push_back(way_between(trace.samples[before[s]], sample));
+    advance.turns.push_back(of_sample[before[s]] == of_sample[s]
+                                ? number[s] - number[before[s]]
+                                : 1);
   }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const auto& of_kind = classes_[c].store ? stores : loads;
@@ -156,19 +168,14 @@ std::vector<std::size_t> AccessClasses::look_backs() const {
   return out;
 }
 
-std::vector<double> AccessClasses::latencies(const Trace& trace,
-                                             double cycles_per_ns) const {
-  std::vector<double> sums(classes_.size(), 0), counts(classes_.size(), 0);
+std::vector<Latencies> AccessClasses::latencies(const Trace& trace,
+                                                double cycles_per_ns) const {
+  std::vector<Latencies> out(classes_.size());
   for (const Sample& sample : trace.samples) {
     if (sample.latency == 0) continue;
-    const auto c = of(sample);
-    sums[c] += sample.latency / cycles_per_ns;
-    counts[c] += 1;
+    out[of(sample)].add(sample.latency / cycles_per_ns);
   }
-  for (std::size_t c = 0; c < sums.size(); ++c) {
-    if (counts[c] > 0) sums[c] /= counts[c];
-  }
-  return sums;
+  return out;
 }
 
 }  // namespace thermocline

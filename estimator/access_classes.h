@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "estimator/latencies.h"
 #include "traces/trace.h"
 
 namespace thermocline {
@@ -34,6 +35,7 @@ struct AccessClass {
   bool upward = true;  // which way a sequential class goes
   double reach = 0;    // bytes; what is farther away goes on from elsewhere
   std::size_t look_back = 8;  // own samples that one may go on from
+  double streams = 1;         // that a sequential class goes through in turns
 
   /// Whether a sample goes on from another that is so many bytes below it.
   bool follows(double way) const {
@@ -62,9 +64,10 @@ class AccessClasses {
     classes_[c].back = back;
   }
 
-  /// Mean latency of each class in a trace; 0 where it is not told. Requires:
+  /// Latencies of each class in a trace, as far as they are told. Requires:
   /// cycles_per_ns > 0.
-  std::vector<double> latencies(const Trace& trace, double cycles_per_ns) const;
+  std::vector<Latencies> latencies(const Trace& trace,
+                                   double cycles_per_ns) const;
 
  private:
   void look_at_order(const Trace& trace);

@@ -138,7 +138,7 @@ std::vector<double> class_costs(const Trace& trace,
   const auto latency = classes.latencies(trace, cycles_per_ns);
   std::vector<double> costs;
   for (std::size_t c = 0; c < count; ++c) {
-    costs.push_back(prior_ns(classes.all()[c], tier, latency[c]));
+    costs.push_back(prior_ns(classes.all()[c], tier, latency[c].mean()));
   }
   if (std::any_of(costs.begin(), costs.end(),
                   [](double cost) { return cost <= 0; })) {

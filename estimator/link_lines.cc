@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "estimator/link_readings.h"
+#include "estimator/counter_readings.h"
 
 namespace thermocline {
 namespace {
@@ -51,12 +51,13 @@ struct Normal {
 
 void gather(const Trace& trace, const AccessClasses& classes, Normal& normal) {
   std::vector<double> x(classes.all().size());
-  for (const LinkReading& one : link_readings(trace, kEnoughSamples)) {
+  for (const auto& one : counter_readings(trace, kEnoughSamples)) {
+    if (!one.lines_told) continue;
     std::fill(x.begin(), x.end(), 0);
     for (std::size_t s = one.first; s < one.last; ++s) {
       x[classes.of(trace.samples[s])] += std::max(trace.samples[s].period, 1U);
     }
-    normal.add(x, one.read, one.written);
+    normal.add(x, one.lines_read, one.lines_written);
   }
 }
 

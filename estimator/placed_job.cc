@@ -12,9 +12,9 @@ PlacedJob::PlacedJob(const Differential& job, std::vector<TierId> placement)
       placement_(std::move(placement)),
       time_(job.benefits().total(placement_)) {
   const Savings& savings = job_->savings();
-  saved_.reserve(savings.groups());
-  for (std::size_t group = 0; group < savings.groups(); ++group) {
-    saved_.push_back(savings.saved_in(group, placement_, slowest_));
+  saved_.reserve(savings.stretches());
+  for (std::size_t stretch = 0; stretch < savings.stretches(); ++stretch) {
+    saved_.push_back(savings.saved_in(stretch, placement_, slowest_));
     time_ -= saved_.back();
   }
 }
@@ -24,10 +24,10 @@ void PlacedJob::move(ObjectId object, TierId to) {
   time_ += benefits.of(object, to) - benefits.of(object, placement_[object]);
   placement_[object] = to;
   const Savings& savings = job_->savings();
-  for (const auto group : savings.groups_of(object)) {
-    const FineNanos saved = savings.saved_in(group, placement_, slowest_);
-    time_ -= saved - saved_[group];
-    saved_[group] = saved;
+  for (const auto stretch : savings.stretches_of(object)) {
+    const FineNanos saved = savings.saved_in(stretch, placement_, slowest_);
+    time_ -= saved - saved_[stretch];
+    saved_[stretch] = saved;
   }
 }
 

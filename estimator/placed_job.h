@@ -32,7 +32,7 @@ class PlacedJob {
   const Differential* job_;
   TierId slowest_;
   std::vector<TierId> placement_;
-  std::vector<FineNanos> saved_;  // by group
+  std::vector<FineNanos> saved_;  // by stretch
   FineNanos time_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "estimator/access_cost.h"
-#include "estimator/link_readings.h"
+#include "estimator/counter_readings.h"
 #include "estimator/sample_order.h"
 
 namespace thermocline {
@@ -54,8 +54,9 @@ std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
   std::vector<std::vector<double>> a(classes, std::vector<double>(classes, 0));
   std::vector<double> b(classes, 0), x(classes);
   auto gap = gaps.begin();
-  for (const LinkReading& one : link_readings(trace, kEnoughSamples)) {
-    double left = one.read;
+  for (const auto& one : counter_readings(trace, kEnoughSamples)) {
+    if (!one.lines_told) continue;
+    double left = one.lines_read;
     for (std::size_t s = one.first; s < one.last; ++s) {
       left -= std::max(trace.samples[s].period, 1U);
     }

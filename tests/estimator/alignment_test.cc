@@ -84,7 +84,7 @@ TEST(Alignment, RandomisedRunsGiveTheVerySameEstimates) {
   const auto plain = pair(slow, run("all_fast", {}, 4'000'000, 2800));
   const auto moved = pair(slow, run("all_fast", kRandom, 4'000'000, 2800));
   ASSERT_EQ(moved.objects().size(), plain.objects().size());
-  EXPECT_TRUE(plain.savings().groups() > 0);
+  EXPECT_TRUE(plain.savings().stretches() > 0);
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::vector<TierId> placement(plain.objects().size());
     for (std::size_t i = 0; i < placement.size(); ++i) {

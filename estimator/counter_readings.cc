@@ -1,4 +1,4 @@
-#include "estimator/link_readings.h"
+#include "estimator/counter_readings.h"
 
 #include <algorithm>
 #include <map>
@@ -17,14 +17,14 @@ std::optional<std::uint32_t> busiest_cpu(const Trace& trace) {
   return most->first;
 }
 
-std::uint64_t at(const std::vector<std::uint64_t>& tiers, std::size_t tier) {
-  return tier < tiers.size() ? tiers[tier] : 0;
+double gone(std::uint64_t now, std::uint64_t before) {
+  return now > before ? static_cast<double>(now - before) : 0;
 }
 
 double gone(const std::vector<std::uint64_t>& now,
             const std::vector<std::uint64_t>& before, std::size_t tier) {
-  const auto a = at(now, tier), b = at(before, tier);
-  return a > b ? static_cast<double>(a - b) : 0;
+  const bool told = tier < now.size() && tier < before.size();
+  return told ? gone(now[tier], before[tier]) : 0;
 }
 
 std::size_t busiest_tier(const Counters& first, const Counters& last) {
@@ -40,14 +40,14 @@ std::size_t busiest_tier(const Counters& first, const Counters& last) {
 
 }  // namespace
 
-std::vector<LinkReading> link_readings(const Trace& trace,
-                                       std::size_t samples) {
+std::vector<CounterReading> counter_readings(const Trace& trace,
+                                             std::size_t samples) {
   const auto cpu = busiest_cpu(trace);
   std::vector<const Counters*> counters;
   for (const Counters& one : trace.counters) {
-    if (one.cpu == cpu && !one.lines_read.empty()) counters.push_back(&one);
+    if (one.cpu == cpu) counters.push_back(&one);
   }
-  std::vector<LinkReading> out;
+  std::vector<CounterReading> out;
   if (counters.empty()) return out;
   const std::size_t tier = busiest_tier(*counters.front(), *counters.back());
   const Counters* before = nullptr;
@@ -56,7 +56,11 @@ std::vector<LinkReading> link_readings(const Trace& trace,
     while (s < trace.samples.size() && trace.samples[s].time < now->time) ++s;
     if (before != nullptr && s - first < samples) continue;
     if (before != nullptr) {
-      out.push_back({first, s, gone(now->lines_read, before->lines_read, tier),
+      out.push_back({first, s, gone(now->instructions, before->instructions),
+                     gone(now->cycles, before->cycles),
+                     gone(now->stall_cycles, before->stall_cycles),
+                     !now->lines_read.empty() && !before->lines_read.empty(),
+                     gone(now->lines_read, before->lines_read, tier),
                      gone(now->lines_written, before->lines_written, tier)});
     }
     before = now;

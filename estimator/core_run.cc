@@ -1,0 +1,160 @@
+#include "estimator/core_run.h"
+
+#include <algorithm>
+
+namespace thermocline {
+namespace {
+
+constexpr int kAhead = 20;    // lines that are fetched ahead
+constexpr int kStagger = 23;  // streams do not begin their pages together
+
+}  // namespace
+
+CoreRun::CoreRun(std::span<const AccessShape> shapes, std::span<Latencies> seen)
+    : shapes_(shapes), seen_(seen), progress_(shapes.size()) {
+  int line = 0;
+  for (std::size_t s = 0; s < shapes_.size(); ++s) {
+    if (!shapes_[s].sequential) continue;
+    progress_[s].cursors.resize(shapes_[s].streams);
+    for (Cursor& cursor : progress_[s].cursors) {
+      cursor.line = line;
+      cursor.fetched = std::min(line + kAhead, kPageLines - 1);
+      line = (line + kStagger) % kPageLines;
+    }
+  }
+}
+
+void CoreRun::run(std::span<Step> steps, int passes) {
+  for (int pass = 0; pass < passes; ++pass) {
+    for (std::size_t i = steps.size(); i > 1; --i) {
+      random_ = random_ * 1664525U + 1013904223U;  // Numerical Recipes
+      const std::uint64_t other = std::uint64_t{random_} * i >> 32;
+      std::swap(steps[i - 1], steps[other]);
+    }
+    for (const Step& step : steps) {
+      const AccessShape& shape = shapes_[step.shape];
+      Progress& own = progress_[step.shape];
+      if (!own.begun) {
+        own.begun = true;
+        own.written_tier = step.slow;
+      }
+      own.owed += shape.weight;
+      if (own.owed < 1) continue;
+      own.owed -= 1;
+      own.waiting[own.waits++] = static_cast<std::uint8_t>(step.slow);
+      if (own.waits >= shape.burst) burst(step.shape);
+    }
+  }
+}
+
+void CoreRun::burst(std::size_t s) {
+  const AccessShape& shape = shapes_[s];
+  Progress& own = progress_[s];
+  const auto count = static_cast<double>(own.waits);
+  work(shape.work_ns * count, shape.instructions * count);
+  now_ = std::max(now_, result_at_);
+  accesses_ += count;
+  result_at_ = 0;
+  double done = 0;
+  for (std::size_t i = 0; i < own.waits; ++i) {
+    const int tier = own.waiting[i];
+    if (shape.sequential) {
+      done = stream(shape, own, tier);
+    } else if (shape.store) {
+      done = fetch(shape, own, tier);
+    } else {
+      done = load(s, tier);
+    }
+    if (shape.store) {
+      post(done);
+      continue;
+    }
+    if (flights_end_ - flights_begin_ == kFlights) {
+      now_ = std::max(now_, flights_[flights_begin_++ % kFlights].done);
+    }
+    flights_[flights_end_++ % kFlights] = {done, instructions_};
+  }
+  own.waits = 0;
+  own.needed += shape.needed;
+  if (own.needed < 1) return;
+  own.needed -= 1;
+  result_at_ = done;
+}
+
+// Computes, beside loads in flight. In order: what is a window behind must
+// have come.
+void CoreRun::work(double ns, double instructions) {
+  now_ += ns;
+  instructions_ += instructions;
+  while (flights_begin_ != flights_end_) {
+    const Flight& oldest = flights_[flights_begin_ % kFlights];
+    if (oldest.at > instructions_ - kWindowInstructions) break;
+    now_ = std::max(now_, oldest.done);
+    ++flights_begin_;
+  }
+}
+
+// Asks for a line now; returns when it comes.
+double CoreRun::fetch(const AccessShape& shape, Progress& own, int tier) {
+  if (shape.written_ns[1] > 0) {
+    double& link = link_free_[own.written_tier];
+    link = std::max(link, now_) + shape.written_ns[own.written_tier];
+    own.written_tier = tier;
+  }
+  double& link = link_free_[tier];
+  const double start = std::max(link, now_);
+  link = start + shape.read_ns[tier];
+  return start + shape.latency_ns[tier];
+}
+
+double CoreRun::take_load_buffer(const AccessShape& shape, Progress& own,
+                                 int tier) {
+  double& buffer = *std::min_element(loads_.begin(), loads_.end());
+  now_ = std::max(now_, buffer);
+  return buffer = fetch(shape, own, tier);
+}
+
+// Of a line that is on its way already.
+void CoreRun::hold_load_buffer(double done) {
+  double& buffer = *std::min_element(loads_.begin(), loads_.end());
+  now_ = std::max(now_, buffer);
+  buffer = std::max(done, now_);
+}
+
+double CoreRun::load(std::size_t s, int tier) {
+  const double done = take_load_buffer(shapes_[s], progress_[s], tier);
+  if (!seen_.empty()) seen_[s].add(done - now_);
+  return done;
+}
+
+double CoreRun::stream(const AccessShape& shape, Progress& own, int tier) {
+  Cursor& cursor = own.cursors[own.turn++ % own.cursors.size()];
+  const int line = cursor.line;
+  if (line == 0) cursor.fetched = -1;
+  double done = 0;
+  if (line <= cursor.fetched) {
+    done = cursor.ready[static_cast<std::size_t>(line)];
+    if (!shape.store && done > now_) hold_load_buffer(done);
+  } else {
+    done = shape.store ? fetch(shape, own, tier)
+                       : take_load_buffer(shape, own, tier);
+    cursor.fetched = line;
+  }
+  const int reach = std::min(line + std::min(kAhead, 2 * line), kPageLines - 1);
+  while (cursor.fetched < reach) {
+    ++cursor.fetched;
+    cursor.ready[static_cast<std::size_t>(cursor.fetched)] =
+        fetch(shape, own, tier);
+  }
+  cursor.line = (line + 1) % kPageLines;
+  return done;
+}
+
+void CoreRun::post(double done) {
+  now_ = std::max(now_, stores_[store_]);
+  drained_ = std::max(drained_, done);
+  stores_[store_] = drained_;
+  store_ = (store_ + 1) % kStores;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,128 @@
+// CoreRun: how long an out-of-order core takes for a mixture of accesses, some
+// to slow and some to fast memory.
+//
+// Accesses of different tiers take neither the sum of their times nor the
+// longest: two links carry more than one, a slow miss holds up the fast ones
+// behind it, and what waits for one miss no longer waits in a queue for
+// another. So a few thousand accesses are run through a core as processors of
+// the last ten years are built:
+// - a window of 256 instructions retires in order: what is behind a miss waits
+//   for it as soon as the window is full;
+// - ten loads are in flight; stores are posted, through 56 entries, in order;
+// - each tier's link carries line after line, in the order of asking; a line
+//   that was written leaves before another takes its place;
+// - lines read in order are fetched ahead, up to 20, twice as many as were
+//   read of the page, and never beyond its end;
+// - of some loads the next access needs the result.
+// What a job's accesses are like (AccessShape) is learned from its two runs
+// (shape_fit.h). The figures are those of Intel's servers (Optimization
+// manual: line fill buffers, store buffer and streamer of Skylake-SP, a window
+// between its 224 and Ice Lake-SP's 352 entries).
+//
+// Deterministic: the same calls give the same times.
+// Thread safety: none; one for each thread. Units: nanoseconds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "estimator/latencies.h"
+
+namespace thermocline {
+
+inline constexpr double kWindowInstructions = 256;
+inline constexpr std::size_t kMostBurst = 64;
+
+// By tier: [0] the fast one, [1] the slow one.
+using ByTier = std::array<double, 2>;
+
+// How accesses of one class are made.
+struct AccessShape {
+  bool store = false;
+  bool sequential = false;
+  std::size_t streams = 1;                         // of a sequential class
+  double work_ns = 0;                              // computing for an access
+  double instructions = kWindowInstructions / 10;  // for an access
+  std::size_t burst = 1;                           // accesses made in a row
+  double needed = 0;    // share of bursts that the next access waits for
+  double weight = 1;    // accesses for a step, of those of the heaviest class
+  ByTier read_ns{};     // for which its lines hold the link
+  ByTier written_ns{};  // and those that it sends back
+  ByTier latency_ns{};  // of idle memory
+};
+
+// A sample of such accesses, and where they lie.
+struct Step {
+  std::uint16_t shape = 0;
+  std::uint16_t slow = 0;  // 1: in slow memory
+};
+
+class CoreRun {
+ public:
+  /// `shapes` outlive it. `seen`, by shape, gets the latencies of loads
+  /// that nothing fetched ahead; empty: not wanted.
+  explicit CoreRun(std::span<const AccessShape> shapes,
+                   std::span<Latencies> seen = {});
+
+  /// So many passes over the steps, each in another order.
+  void run(std::span<Step> steps, int passes);
+  /// Time so far.
+  double now() const { return now_; }
+  double accesses() const { return accesses_; }
+
+ private:
+  static constexpr std::size_t kLoads = 10;
+  static constexpr std::size_t kStores = 56;
+  static constexpr std::size_t kFlights = 64;
+  static constexpr int kPageLines = 64;
+
+  struct Flight {  // a load on its way
+    double done = 0;
+    double at = 0;  // instructions
+  };
+  struct Cursor {                            // of one stream
+    std::array<double, kPageLines> ready{};  // by line of the page
+    int line = 0;                            // of the page, the next
+    int fetched = 0;                         // the furthest
+  };
+  struct Progress {  // of one shape
+    std::vector<Cursor> cursors;
+    std::size_t turn = 0;  // which of them is next
+    int written_tier = 0;  // of the line that leaves next
+    double needed = 0.5;   // carried over
+    double owed = 0.5;     // accesses, carried over
+    std::array<std::uint8_t, kMostBurst> waiting{};  // tiers of a burst to be
+    std::size_t waits = 0;
+    bool begun = false;
+  };
+
+  void burst(std::size_t shape);
+  void work(double ns, double instructions);
+  double fetch(const AccessShape& shape, Progress& own, int tier);
+  double load(std::size_t shape, int tier);
+  double stream(const AccessShape& shape, Progress& own, int tier);
+  double take_load_buffer(const AccessShape& shape, Progress& own, int tier);
+  void hold_load_buffer(double done);
+  void post(double done);
+
+  std::span<const AccessShape> shapes_;
+  std::span<Latencies> seen_;
+  std::vector<Progress> progress_;
+  double now_ = 0;
+  double instructions_ = 0;
+  double result_at_ = 0;  // the next access waits for it
+  double accesses_ = 0;
+  ByTier link_free_{};
+  std::array<double, kLoads> loads_{};    // when each buffer is free
+  std::array<double, kStores> stores_{};  // a ring
+  std::size_t store_ = 0;
+  double drained_ = 0;
+  std::array<Flight, kFlights> flights_{};  // a ring, in program order
+  std::size_t flights_begin_ = 0;
+  std::size_t flights_end_ = 0;
+  std::uint32_t random_ = 12345;
+};
+
+}  // namespace thermocline

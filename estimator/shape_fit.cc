@@ -1,0 +1,280 @@
+#include "estimator/shape_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "estimator/access_cost.h"
+#include "estimator/class_costs.h"
+#include "estimator/counter_readings.h"
+#include "estimator/mixed_run.h"
+#include "estimator/sample_order.h"
+
+namespace thermocline {
+namespace {
+
+constexpr std::array<std::size_t, 12> kBursts{1,  2,  3,  4,  6,  8,
+                                              12, 16, 24, 32, 48, kMostBurst};
+constexpr std::size_t kParts = 24;  // of the mixture, that are run
+constexpr std::size_t kPartSamples = 64;
+constexpr int kPasses = 8;
+constexpr int kRounds = 6;            // of the descent
+constexpr double kFirstStep = 0.2;    // of `needed`
+constexpr double kStepShrinks = 0.7;  // each round
+constexpr int kHalvings = 14;
+// Of what is off by about as much, the shorter bursts are taken: for each
+// doubling.
+constexpr double kPlain = 0.012;
+constexpr double kUneven = 0.3;       // weight of how much latencies differ
+constexpr double kWorthwhile = 0.01;  // share of the samples
+
+// What the counters say of a class between two of its accesses.
+void learn_work(const Trace& trace, std::span<const std::uint32_t> of_sample,
+                double cycles_per_ns, std::vector<AccessShape>& shapes) {
+  std::vector<double> work(shapes.size(), 0), instructions = work, seen = work;
+  std::vector<double> here(shapes.size());
+  for (const auto& one : counter_readings(trace, 1)) {
+    std::fill(here.begin(), here.end(), 0);
+    double accesses = 0;
+    for (std::size_t s = one.first; s < one.last; ++s) {
+      here[of_sample[s]] += 1;
+      accesses += std::max(trace.samples[s].period, 1U);
+    }
+    const double busy = std::max(0.0, one.cycles - one.stall_cycles);
+    for (std::size_t c = 0; c < shapes.size(); ++c) {
+      work[c] += here[c] * busy / cycles_per_ns / accesses;
+      instructions[c] += here[c] * one.instructions / accesses;
+      seen[c] += here[c];
+    }
+  }
+  for (std::size_t c = 0; c < shapes.size(); ++c) {
+    if (seen[c] <= 0 || instructions[c] <= 0) continue;
+    shapes[c].work_ns = work[c] / seen[c];
+    shapes[c].instructions = instructions[c] / seen[c];
+  }
+}
+
+AccessShape shape_of(const AccessClass& what, const Machine& machine) {
+  AccessShape shape;
+  shape.store = what.store;
+  shape.sequential = what.sequential;
+  shape.streams = std::clamp<std::size_t>(
+      static_cast<std::size_t>(std::lround(what.streams)), 1, kMostLookBackOwn);
+  AccessClass read = what, written = what;
+  read.back = 0;
+  written.lines = 0;
+  for (std::size_t t = 0; t < 2; ++t) {
+    const Tier& tier = t == 0 ? machine.tiers.front() : machine.tiers.back();
+    shape.read_ns[t] = link_ns(read, tier);
+    shape.written_ns[t] = link_ns(written, tier);
+    shape.latency_ns[t] = what.store ? tier.write_ns : tier.read_ns;
+  }
+  return shape;
+}
+
+struct Part {
+  std::vector<std::uint32_t> of_sample;
+  ByTier ns{};  // of an access
+};
+
+double square(double x) { return x * x; }
+
+class Fit {
+ public:
+  Fit(std::vector<AccessShape> shapes, const AccessClasses& classes,
+      std::span<const ClassTimes> times, const Mixture& mixture)
+      : shapes_(std::move(shapes)), times_(times), mixture_(mixture) {
+    for (const ClassTimes& one : times_) samples_ += one.samples;
+    for (std::size_t c = 0; c < shapes_.size(); ++c) {
+      const auto& shape = shapes_[c];
+      if (shape.sequential || shape.store) continue;
+      if (times_[c].samples <= kWorthwhile * samples_) continue;
+      if (times_[c].latency[1].count > 0) told_ = true;
+      free_.push_back(c);
+    }
+    std::sort(free_.begin(), free_.end(), [&](std::size_t a, std::size_t b) {
+      return times_[a].sample_ns[1] * times_[a].samples >
+             times_[b].sample_ns[1] * times_[b].samples;
+    });
+    cut(classes);
+  }
+
+  std::vector<AccessShape> best(const AccessClasses& classes) {
+    if (free_.empty() || parts_.empty()) return shapes_;
+    begin(classes);
+    double step = kFirstStep;
+    for (int round = 0; round < kRounds; ++round, step *= kStepShrinks) {
+      for (const std::size_t c : free_) descend(c, step);
+    }
+    return shapes_;
+  }
+
+ private:
+  enum class Needed { kAsAlone, kNever, kAlways };
+
+  // Parts of the mixture, evenly spread.
+  void cut(const AccessClasses& classes) {
+    const auto& all = mixture_.of_sample;
+    const std::size_t apart =
+        std::max(kPartSamples, all.size() / kParts / kGroup * kGroup);
+    for (std::size_t at = 0; at < all.size(); at += apart) {
+      const std::size_t end = std::min(at + kPartSamples, all.size());
+      Part part{{all.begin() + static_cast<std::ptrdiff_t>(at),
+                 all.begin() + static_cast<std::ptrdiff_t>(end)},
+                {}};
+      double accesses = 0;
+      for (const auto c : part.of_sample) {
+        accesses += classes.all()[c].period;
+        for (std::size_t t = 0; t < 2; ++t) {
+          part.ns[t] += times_[c].sample_ns[t];
+        }
+      }
+      for (double& ns : part.ns) ns /= accesses;
+      parts_.push_back(std::move(part));
+    }
+  }
+
+  // How far a core run is off: squares of logarithms.
+  double off() const {
+    ByTier run{}, real{};
+    std::array<std::vector<Latencies>, 2> seen;
+    for (std::size_t t = 0; t < 2; ++t) {
+      seen[t].resize(shapes_.size());
+      for (const Part& part : parts_) {
+        MixedRun mixed(shapes_, mixture_.company, kPasses, seen[t]);
+        for (const auto c : part.of_sample) {
+          mixed.add(
+              {static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(t)});
+        }
+        run[t] += mixed.ns_per_access();
+        real[t] += part.ns[t];
+      }
+    }
+    double sum = 0;
+    for (std::size_t t = 0; t < 2; ++t) {
+      if (run[t] > 0 && real[t] > 0) sum += square(std::log(run[t] / real[t]));
+      for (std::size_t c = 0; c < shapes_.size(); ++c) {
+        if (t == 0) {
+          sum += kPlain * times_[c].samples / samples_ *
+                 std::log2(static_cast<double>(shapes_[c].burst));
+        }
+        const Latencies& told = times_[c].latency[t];
+        if (seen[t][c].count <= 0 || told.count <= 0) continue;
+        // In fast memory chance events outweigh the queue.
+        const double uneven =
+            t == 0 ? 0
+                   : (seen[t][c].deviation() - told.deviation()) / told.mean();
+        sum += times_[c].samples / samples_ *
+               (square(std::log(seen[t][c].mean() / told.mean())) +
+                kUneven * square(uneven));
+      }
+    }
+    return sum;
+  }
+
+  // How often a class alone, in slow memory, must be waited for to take its
+  // time.
+  double needed_alone(std::size_t c, double ns) {
+    double none = 0, all = 1;
+    AccessShape& shape = shapes_[c];
+    const AccessShape before = shape;
+    for (int i = 0; i < kHalvings; ++i) {
+      shape.needed = (none + all) / 2;
+      MixedRun alone(shapes_, mixture_.company, kPasses);
+      for (std::size_t s = 0; s < 2 * kGroup; ++s) {
+        alone.add({static_cast<std::uint16_t>(c), 1});
+      }
+      (alone.ns_per_access() < ns ? none : all) = shape.needed;
+    }
+    const double needed = shape.needed;
+    shape = before;
+    return needed;
+  }
+
+  // The best start: all classes with bursts of one length, and needed as if
+  // alone, never, or always.
+  void begin(const AccessClasses& classes) {
+    for (const std::size_t c : free_) {
+      shapes_[c].needed = needed_alone(
+          c, times_[c].sample_ns[1] / std::max(1.0, classes.all()[c].period));
+    }
+    least_ = off();
+    if (!told_) return;
+    const auto first = shapes_;
+    auto best = first;
+    for (const std::size_t burst : kBursts) {
+      for (const auto how :
+           {Needed::kAsAlone, Needed::kNever, Needed::kAlways}) {
+        for (const std::size_t c : free_) {
+          const double alone =
+              std::min(1.0, first[c].needed * static_cast<double>(burst));
+          shapes_[c].burst = burst;
+          shapes_[c].needed = how == Needed::kAsAlone ? alone
+                              : how == Needed::kNever ? 0.0
+                                                      : 1.0;
+        }
+        const double now = off();
+        if (now >= least_) continue;
+        least_ = now;
+        best = shapes_;
+      }
+    }
+    shapes_ = best;
+  }
+
+  void descend(std::size_t c, double step) {
+    const auto burst =
+        std::find(kBursts.begin(), kBursts.end(), shapes_[c].burst);
+    if (told_ && burst != kBursts.begin()) {
+      try_shape(c, *(burst - 1), shapes_[c].needed);
+    }
+    if (told_ && burst + 1 != kBursts.end()) {
+      try_shape(c, *(burst + 1), shapes_[c].needed);
+    }
+    for (const double by : {-step, step}) {
+      try_shape(c, shapes_[c].burst,
+                std::clamp(shapes_[c].needed + by, 0.0, 1.0));
+    }
+  }
+
+  void try_shape(std::size_t c, std::size_t burst, double needed) {
+    const AccessShape before = shapes_[c];
+    shapes_[c].burst = burst;
+    shapes_[c].needed = needed;
+    const double now = off();
+    if (now < least_) {
+      least_ = now;
+    } else {
+      shapes_[c] = before;
+    }
+  }
+
+  std::vector<AccessShape> shapes_;
+  std::span<const ClassTimes> times_;
+  const Mixture& mixture_;
+  std::vector<std::size_t> free_;  // classes whose shape is looked for
+  std::vector<Part> parts_;
+  double samples_ = 0;
+  bool told_ = false;  // whether loads tell their latency
+  double least_ = 0;
+};
+
+}  // namespace
+
+std::vector<AccessShape> fit_shapes(const Trace& slow,
+                                    const AccessClasses& classes,
+                                    std::span<const ClassTimes> times,
+                                    const Mixture& mixture,
+                                    const Machine& machine) {
+  double most = 1;
+  for (const auto& what : classes.all()) most = std::max(most, what.period);
+  std::vector<AccessShape> shapes;
+  for (const auto& what : classes.all()) {
+    shapes.push_back(shape_of(what, machine));
+    shapes.back().weight = what.period / most;
+  }
+  learn_work(slow, mixture.of_sample, machine.cycles_per_ns, shapes);
+  return Fit(std::move(shapes), classes, times, mixture).best(classes);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,46 @@
+// Shape fit: learns how a job makes its accesses (core_run.h) from what its two
+// runs took and how long their loads waited.
+//
+// What the counters say of instructions and of cycles without a stall is what a
+// class does between two accesses. How many accesses it makes in a row, and how
+// often the next one needs the result, no counter says: both are chosen so that
+// a core run of the job's own mixture takes the time of the slow run and of the
+// fast one, and its loads the latencies that were sampled in each. A load of a
+// burst waits behind its own kind, one that is needed meets an idle link.
+// Nothing is fitted on mixed placements.
+//
+// Thread safety: a pure function. Units: nanoseconds.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "estimator/access_classes.h"
+#include "estimator/core_run.h"
+#include "estimator/machine.h"
+#include "traces/trace.h"
+
+namespace thermocline {
+
+// What is known of a class in both runs, by tier as in core_run.h.
+struct ClassTimes {
+  ByTier sample_ns{};                  // what a sample of the slow run takes
+  std::array<Latencies, 2> latency{};  // of its loads; none: not told
+  double samples = 0;                  // of the slow run
+};
+
+// The slow run's samples as steps; company by class (class_mixing.h).
+struct Mixture {
+  std::vector<std::uint32_t> of_sample;
+  std::vector<std::uint32_t> company;
+};
+
+/// By class. Requires: times for each class. Cost: some hundred core runs of a
+/// few thousand accesses for each class.
+std::vector<AccessShape> fit_shapes(const Trace& slow,
+                                    const AccessClasses& classes,
+                                    std::span<const ClassTimes> times,
+                                    const Mixture& mixture,
+                                    const Machine& machine);
+
+}  // namespace thermocline

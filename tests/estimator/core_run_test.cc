@@ -1,0 +1,257 @@
+// What a core takes for accesses to two tiers, and how that is learned.
+#include "estimator/core_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "estimator/class_mixing.h"
+#include "estimator/mixed_run.h"
+#include "estimator/shape_fit.h"
+
+namespace thermocline {
+namespace {
+
+// 10 and 40 ns a line, 100 and 300 ns idle.
+AccessShape load() {
+  AccessShape shape;
+  shape.read_ns = {10, 40};
+  shape.latency_ns = {100, 300};
+  return shape;
+}
+AccessShape stream() {
+  AccessShape shape = load();
+  shape.sequential = true;
+  return shape;
+}
+AccessShape chase() {
+  AccessShape shape = load();
+  shape.needed = 1;
+  return shape;
+}
+// Ten misses in a window.
+AccessShape gather() {
+  AccessShape shape = load();
+  shape.read_ns = {1, 4};
+  return shape;
+}
+AccessShape store() {
+  AccessShape shape = load();
+  shape.store = true;
+  shape.written_ns = {15, 100};
+  return shape;
+}
+
+struct Placed {
+  AccessShape shape;
+  int slow = 0;  // of its samples
+  int fast = 0;
+};
+
+double ns_per_access(const std::vector<Placed>& all,
+                     std::vector<Latencies>* seen = nullptr) {
+  std::vector<AccessShape> shapes;
+  std::vector<Step> steps;
+  for (const Placed& one : all) {
+    const auto number = static_cast<std::uint16_t>(shapes.size());
+    shapes.push_back(one.shape);
+    for (int i = 0; i < one.slow; ++i) steps.push_back({number, 1});
+    for (int i = 0; i < one.fast; ++i) steps.push_back({number, 0});
+  }
+  if (seen != nullptr) seen->assign(shapes.size(), {});
+  CoreRun core(shapes,
+               seen != nullptr ? std::span(*seen) : std::span<Latencies>());
+  core.run(steps, 20);
+  const double before = core.now(), accesses = core.accesses();
+  core.run(steps, 200);
+  return (core.now() - before) / (core.accesses() - accesses);
+}
+
+TEST(CoreRun, AChaseIsASum) {
+  EXPECT_NEAR(ns_per_access({{chase(), 16, 0}}), 300, 1);
+  EXPECT_NEAR(ns_per_access({{chase(), 4, 12}}), 150, 1);
+}
+
+TEST(CoreRun, TenLoadsAreInFlight) {
+  EXPECT_NEAR(ns_per_access({{gather(), 16, 0}}), 30, 2);
+  EXPECT_NEAR(ns_per_access({{gather(), 0, 16}}), 10, 1);
+  AccessShape few = gather();
+  few.instructions = kWindowInstructions / 2;  // fewer in a window
+  EXPECT_NEAR(ns_per_access({{few, 16, 0}}), 150, 15);
+}
+
+TEST(CoreRun, AStreamTakesWhatItsLinkTakes) {
+  EXPECT_NEAR(ns_per_access({{stream(), 16, 0}}), 40, 2);
+  EXPECT_NEAR(ns_per_access({{stream(), 0, 16}}), 10, 1);
+  AccessShape busy = stream();
+  busy.work_ns = 100;  // longer than a line takes, and it is there already
+  EXPECT_NEAR(ns_per_access({{busy, 16, 0}}), 100, 10);
+}
+
+// Four streams of slow memory, sixteen of fast memory.
+TEST(CoreRun, TwoLinksCarryMoreThanOne) {
+  std::vector<Placed> all(4, {stream(), 1, 0});
+  all.resize(20, {stream(), 0, 1});
+  EXPECT_GT(ns_per_access(all), 8);
+  EXPECT_LT(ns_per_access(all), (4 * 40 + 16 * 10) / 20.0 * 0.75);
+}
+
+TEST(CoreRun, TheSlowestInFlightHoldsUpTheOthers) {
+  const double mixed = ns_per_access({{gather(), 4, 12}});
+  EXPECT_GT(mixed, (4 * 30 + 12 * 10) / 16.0 + 4);
+  EXPECT_LT(mixed, 30);
+}
+
+TEST(CoreRun, StoresArePostedUntilTheLinkIsFull) {
+  AccessShape rare = store();
+  rare.work_ns = 400;
+  EXPECT_NEAR(ns_per_access({{rare, 16, 0}}), 400, 4);
+  EXPECT_NEAR(ns_per_access({{store(), 16, 0}}), 140, 3);
+  EXPECT_NEAR(ns_per_access({{store(), 0, 16}}), 25, 1);
+}
+
+// A burst queues behind itself.
+TEST(CoreRun, LoadsOfABurstWaitForEachOther) {
+  AccessShape burst = load();
+  burst.needed = 1;
+  std::vector<Latencies> seen;
+  double before = 0;
+  for (const std::size_t length : {1UL, 4UL, 8UL}) {
+    burst.burst = length;
+    ns_per_access({{burst, 16, 0}}, &seen);
+    const double queue = static_cast<double>(length - 1) / 2 * 40;
+    EXPECT_NEAR(seen[0].mean(), 300 + queue, 5);
+    EXPECT_GT(seen[0].mean(), before);
+    before = seen[0].mean();
+  }
+}
+
+TEST(CoreRun, IsFiniteAndNeverFasterThanItsLinks) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> ns(0, 100);
+  for (int i = 0; i < 200; ++i) {
+    std::vector<Placed> all;
+    ByTier link{};
+    int steps = 0;
+    for (int k = 0; k < 4; ++k) {
+      AccessShape shape;
+      shape.store = random() % 2 == 0;
+      shape.sequential = random() % 2 == 0;
+      shape.work_ns = ns(random);
+      shape.instructions = ns(random);
+      shape.burst = 1 + random() % kMostBurst;
+      shape.needed = ns(random) / 100;
+      shape.read_ns = {ns(random), ns(random)};
+      shape.latency_ns = {ns(random), 3 * ns(random)};
+      all.push_back({shape, static_cast<int>(random() % 5),
+                     static_cast<int>(random() % 5)});
+      link[1] += all.back().slow * shape.read_ns[1];
+      link[0] += all.back().fast * shape.read_ns[0];
+      steps += all.back().slow + all.back().fast;
+    }
+    if (steps == 0) continue;
+    const double time = ns_per_access(all);
+    ASSERT_TRUE(std::isfinite(time));
+    // Streams keep to one tier for a page: their share is that of the steps
+    // only on average.
+    ASSERT_GE(time * 1.3, std::max(link[0], link[1]) / steps);
+    ASSERT_EQ(time, ns_per_access(all));
+  }
+}
+
+TEST(ClassMixing, ClassesOfOneLoopKeepCompany) {
+  std::vector<std::uint32_t> samples;
+  std::mt19937_64 random(1);
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    const std::uint32_t loop = i / 40 % 2;  // two loops in turns
+    samples.push_back(2 * loop + static_cast<std::uint32_t>(random() % 2));
+  }
+  samples[5000] = 4;
+  const auto company = companies(samples, 5);
+  EXPECT_EQ(company[0], company[1]);
+  EXPECT_EQ(company[2], company[3]);
+  EXPECT_NE(company[0], company[2]);
+  EXPECT_EQ(company[4], kAnyCompany);
+}
+
+// What a job's runs show when its accesses are made so.
+struct Shown {
+  std::vector<ClassTimes> times;
+  Mixture mixture;
+  Trace slow;
+};
+
+double run_ns(const std::vector<AccessShape>& shapes, const Mixture& mixture,
+              unsigned one_in, std::vector<Latencies>* seen = nullptr) {
+  std::mt19937_64 random(8);
+  MixedRun run(shapes, mixture.company, 8,
+               seen != nullptr ? std::span(*seen) : std::span<Latencies>());
+  for (const auto c : mixture.of_sample) {
+    const bool slow = one_in > 0 && random() % one_in == 0;
+    run.add({static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(slow)});
+  }
+  return run.ns_per_access();
+}
+
+// Its placed runs follow from what was learned of its endpoints alone; not
+// well for longer bursts: they look like short ones of which more is needed.
+TEST(ShapeFit, FindsHowAccessesAreMade) {
+  Machine machine;
+  machine.tiers.resize(2);
+  machine.cycles_per_ns = 1;
+  machine.tiers[0].read_ns = machine.tiers[0].write_ns = 100;
+  machine.tiers[1].read_ns = machine.tiers[1].write_ns = 300;
+  machine.tiers[0].read_bytes_per_s = machine.tiers[0].write_bytes_per_s = 64e8;
+  machine.tiers[1].read_bytes_per_s = machine.tiers[1].write_bytes_per_s = 16e8;
+  for (const std::size_t burst : {1UL, 2UL, 4UL}) {
+    for (const double needed : {0.0, 0.3, 1.0}) {
+      AccessShape made = load();
+      made.burst = burst;
+      made.needed = needed;
+      made.work_ns = 5;
+      made.instructions = 26;
+      Trace slow;
+      slow.info.page_bytes = 4096;
+      std::mt19937_64 random(2);
+      std::uint64_t instructions = 0;
+      for (int i = 0; i < 4000; ++i) {
+        slow.samples.push_back({i * 1000, random() % (1 << 28), 0x10});
+        instructions += 26;
+        Counters counters;
+        counters.time = i * 1000 + 1;
+        counters.instructions = instructions;
+        counters.cycles = static_cast<std::uint64_t>(i) * 1000;
+        counters.stall_cycles = static_cast<std::uint64_t>(i) * 995;
+        slow.counters.push_back(counters);
+      }
+      const AccessClasses classes(slow, slow);
+      const std::size_t c = classes.of(slow.samples[0]);
+      Mixture mixture{std::vector<std::uint32_t>(slow.samples.size(),
+                                                 static_cast<std::uint32_t>(c)),
+                      {}};
+      mixture.company = companies(mixture.of_sample, classes.all().size());
+      std::vector<AccessShape> truth(classes.all().size(), made);
+      std::vector<ClassTimes> times(classes.all().size());
+      times[c].samples = 4000;
+      for (std::size_t t = 0; t < 2; ++t) {
+        std::vector<Latencies> seen(truth.size());
+        times[c].sample_ns[t] =
+            run_ns(truth, mixture, static_cast<unsigned>(t), &seen);
+        times[c].latency[t] = seen[c];
+      }
+      const auto found = fit_shapes(slow, classes, times, mixture, machine);
+      for (const unsigned one_in : {2U, 4U}) {
+        EXPECT_NEAR(
+            run_ns(found, mixture, one_in) / run_ns(truth, mixture, one_in), 1,
+            burst == 1 ? 0.04 : 0.16)
+            << burst << " " << needed << ", found " << found[c].burst << " "
+            << found[c].needed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thermocline
