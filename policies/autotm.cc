@@ -13,14 +13,17 @@
 // combination of an operator's tensors); lifetimes may wrap, and weights may
 // move, for the step repeats; CBC takes the place of Gurobi, with a greedy
 // placement to start from, and the static answer to start the synchronous one.
-// What leaves fast memory is always copied: AutoTM keeps a tensor's first copy
-// in slow memory and writes it only once, but here pages move, and whoever
-// moves pages keeps no copy behind. Asynchronous mode is not built: with the
-// paper's CPUs it did not pay. Of more than two tiers it uses the fastest and
-// the slowest.
+// AutoTM copies a tensor to slow memory at most once, for its copy there stays
+// valid: its tensors are never written again. Ours are, so with `keep_copies` a
+// copy stays valid until the next write, and one that comes from slow memory
+// leaves its copy behind. That needs whoever allocates the job's tensors;
+// without it, which is the default, what leaves fast memory is always copied,
+// for whoever moves pages keeps nothing behind. Asynchronous mode is not built:
+// with the paper's CPUs it did not pay. Of more than two tiers it uses the
+// fastest and the slowest.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <ctime>
 
 #include "policies/planner.h"
 #include "policies/replay.h"
@@ -30,8 +33,10 @@
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kBeside = 10;  // operators; AutoTM's defrag.jl
-constexpr Bytes kTenth = 10;         // of the limit, at most, in one round
+constexpr std::size_t kBeside = 10;   // operators; AutoTM's defrag.jl
+constexpr Bytes kTenth = 10;          // of the limit, at most, in one round
+constexpr double kNoGap = 1e-7;       // rounding
+constexpr double kStaticShare = 0.3;  // of the time, if moves are to be found
 
 class Autotm final : public Planner {
  public:
@@ -40,16 +45,20 @@ class Autotm final : public Planner {
     double seconds = 10;
     double gap = 0.001;
     std::int64_t rounds = 5;
+    bool keep_copies = false;
     void fields(auto& f) {
       f("mode", mode,
         "static: a tensor stays where it is born; synchronous: it moves "
         "between operators");
       f("seconds", seconds, 0.01, 1e5,
-        "processor time for all solving; then the best plan found is taken");
+        "wall clock for all solving; then the best plan found is taken");
       f("gap", gap, 0.0, 1.0,
         "share of what slow memory costs that an optimum may be better by");
       f("rounds", rounds, std::int64_t{0}, std::int64_t{100},
         "how often to solve again when tensors find no hole");
+      f("keep_copies", keep_copies,
+        "a tensor that leaves slow memory leaves its copy there until it is "
+        "written (for jobs whose allocator does so; moved pages cannot)");
     }
   };
   explicit Autotm(Options options) : options_(std::move(options)) {}
@@ -78,9 +87,13 @@ class Autotm::Search {
       : iteration_(iteration),
         room_(room),
         options_(options),
-        begun_(std::clock()) {}
+        begun_(Clock::now()) {}
 
-  Status run(bool moves) {
+  using Moves = TensorIlp::Moves;
+
+  // `share`: of the time that there is.
+  Status run(Moves moves, double share) {
+    const double until = share * options_.seconds;
     std::vector<Bytes> limits(iteration_.operators(), room_.capacity[0]);
     const auto rounds = static_cast<std::size_t>(options_.rounds);
     for (std::size_t round = 0; round <= rounds; ++round) {
@@ -94,16 +107,17 @@ class Autotm::Search {
            cost_of(ilp.mip(), greedy) < cost_of(ilp.mip(), start))) {
         start = greedy;
       }
-      // Processor time, as CBC counts it: a busy host changes no plan.
-      const double left = std::max(0.0, options_.seconds - spent_s());
-      const auto answer = solve(ilp.mip(), start, {left, options_.gap});
+      const double left = std::max(0.0, until - spent_s());
+      const auto answer =
+          solve(ilp.mip(), start, {left, options_.gap, room_.go_on});
       if (!answer) return found_ ? Status{} : answer.error();
       Plan plan = ilp.plan(answer->values);
       char text[160];
       std::snprintf(text, sizeof text,
                     "%s program of %zu columns and %zu rows, gap %.2g %%",
-                    moves ? "synchronous" : "static", ilp.mip().cost.size(),
-                    ilp.mip().rows.size(), 100 * answer->gap());
+                    moves == Moves::kNone ? "static" : "synchronous",
+                    ilp.mip().cost.size(), ilp.mip().rows.size(),
+                    answer->gap() < kNoGap ? 0 : 100 * answer->gap());
       plan.note = text;
       if (round > 0) {
         plan.note += ", solved " + std::to_string(round + 1) +
@@ -120,18 +134,27 @@ class Autotm::Search {
         best_ = std::move(plan);
         best_ns_ = tried->steady_ns();
         found_ = true;
+        unbeaten_.clear();
+      } else if (moves != Moves::kNone) {
+        unbeaten_ = text;
       }
-      if (whole || left <= 0) return {};
+      if (whole || until <= spent_s()) return {};
+      if (room_.go_on && !room_.go_on()) return {};
       lower(limits, *tried);
     }
     return {};
   }
 
-  Plan best() && { return std::move(best_); }
+  Plan best() && {
+    if (!unbeaten_.empty()) best_.note += "; no better: " + unbeaten_;
+    return std::move(best_);
+  }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   double spent_s() const {
-    return static_cast<double>(std::clock() - begun_) / CLOCKS_PER_SEC;
+    return std::chrono::duration<double>(Clock::now() - begun_).count();
   }
 
   void lower(std::vector<Bytes>& limits, const Replayed& tried) const {
@@ -161,10 +184,11 @@ class Autotm::Search {
   const Iteration& iteration_;
   const Room& room_;
   const Options& options_;
-  std::clock_t begun_;
+  Clock::time_point begun_;
   Plan best_;
   double best_ns_ = 0;
   bool found_ = false;
+  std::string unbeaten_;  // the last program that found nothing better
 };
 
 // What no plan can help.
@@ -199,10 +223,16 @@ Result<std::optional<Plan>> Autotm::plan(const Iteration& iteration,
                                          const Room& room) {
   if (auto ok = fits(iteration, room); !ok) return ok.error();
   Search search(iteration, room, options_);
-  if (auto ok = search.run(/*moves=*/false); !ok) return ok.error();
-  if (options_.mode == "synchronous") {
+  using Moves = TensorIlp::Moves;
+  const bool moves = options_.mode == "synchronous";
+  const double first = moves ? kStaticShare : 1;
+  if (auto ok = search.run(Moves::kNone, first); !ok) return ok.error();
+  if (moves) {
+    // A kept copy takes room where the tensor would.
+    const bool keeps =
+        options_.keep_copies && room.capacity.back() >= iteration.peak_bytes();
     // The static plan stands where this fails.
-    (void)search.run(/*moves=*/true);
+    (void)search.run(keeps ? Moves::kKeepingCopies : Moves::kPages, 1);
   }
   return std::optional<Plan>(std::move(search).best());
 }

@@ -1,11 +1,10 @@
 #include "policies/bounds.h"
 
-#include <coin/Clp_C_Interface.h>
-
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <numeric>
+
+#include "policies/solver.h"
 
 namespace thermocline {
 namespace {
@@ -144,42 +143,34 @@ std::vector<std::size_t> crowded(const Iteration& iteration) {
 // the capacity at each crowded operator.
 Result<double> most_saved(const Iteration& iteration, Bytes fast,
                           const std::vector<double>& gain) {
-  const auto rows = crowded(iteration);
-  std::vector<CoinBigIndex> starts{0};
-  std::vector<int> index;
-  std::vector<double> element;
-  std::vector<double> cost;
   constexpr double kMiB = 1 << 20;  // so that numbers are of like size
+  const double largest = *std::max_element(gain.begin(), gain.end());
+  if (largest <= 0) return 0.0;
+  Mip program;
+  std::vector<std::size_t> tensors;
   for (std::size_t t = 0; t < gain.size(); ++t) {
-    const auto& one = iteration.tensor(t);
-    if (gain[t] <= 0 || one.bytes > fast) continue;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (!one.alive(rows[r])) continue;
-      index.push_back(static_cast<int>(r));
-      element.push_back(static_cast<double>(one.bytes) / kMiB);
+    if (gain[t] <= 0 || iteration.tensor(t).bytes > fast) continue;
+    tensors.push_back(t);
+    program.cost.push_back(-gain[t] / largest);
+  }
+  if (tensors.empty()) return 0.0;
+  for (const std::size_t op : crowded(iteration)) {
+    Mip::Row row;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const auto& one = iteration.tensor(tensors[i]);
+      if (!one.alive(op)) continue;
+      row.columns.push_back(static_cast<int>(i));
+      row.factors.push_back(static_cast<double>(one.bytes) / kMiB);
     }
-    starts.push_back(static_cast<CoinBigIndex>(index.size()));
-    cost.push_back(-gain[t]);
+    row.most = static_cast<double>(fast) / kMiB;
+    program.rows.push_back(std::move(row));
   }
-  if (cost.empty()) return 0.0;
-  const std::vector<double> zero(cost.size(), 0);
-  const std::vector<double> one(cost.size(), 1);
-  const std::vector<double> least(rows.size(),
-                                  -std::numeric_limits<double>::max());
-  const std::vector<double> most(rows.size(), static_cast<double>(fast) / kMiB);
-  const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> model(
-      Clp_newModel(), Clp_deleteModel);
-  Clp_setLogLevel(model.get(), 0);
-  Clp_loadProblem(model.get(), static_cast<int>(cost.size()),
-                  static_cast<int>(rows.size()), starts.data(), index.data(),
-                  element.data(), zero.data(), one.data(), cost.data(),
-                  least.data(), most.data());
-  Clp_initialSolve(model.get());
-  if (Clp_status(model.get()) != 0) {
-    return unsupported("Clp found no optimum of the linear program (status " +
-                       std::to_string(Clp_status(model.get())) + ")");
-  }
-  return -Clp_objectiveValue(model.get());
+  const auto solver = load_solver();
+  if (!solver) return solver.error();
+  const auto relaxed =
+      (*solver)->relax(program, /*rounds=*/0, 0, [] { return true; });
+  if (!relaxed) return relaxed.error();
+  return -relaxed->cost * largest;
 }
 
 }  // namespace

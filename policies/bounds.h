@@ -24,9 +24,9 @@ double free_moves_bound_ns(const Iteration& iteration, Bytes fast);
 
 /// The linear relaxation of static placement: every tensor is in one tier all
 /// its life, what is alive fits at every operator, tensors may be divided.
-/// No placement without moves beats it. Errors: kUnsupported when the solver
-/// (Clp) gives up. Cost: a linear program of one variable a tensor and one row
-/// for each set of tensors alive together.
+/// No placement without moves beats it. Errors: as load_solver(). Cost: a
+/// linear program of one variable a tensor and one row for each set of tensors
+/// alive together.
 Result<double> static_bound_ns(const Iteration& iteration, Bytes fast);
 
 }  // namespace thermocline

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -36,8 +37,10 @@ struct MipAnswer {
 };
 
 struct MipLimits {
-  double seconds = 10;
-  double gap = 0.001;  // good enough: relative to the cost
+  double seconds = 10;  // of wall clock
+  double gap = 0.001;   // good enough: relative to the cost
+  // Asked every few milliseconds; false ends the search. None: never.
+  std::function<bool()> go_on = {};
 };
 
 double cost_of(const Mip& mip, const std::vector<std::uint8_t>& values);

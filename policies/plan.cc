@@ -127,6 +127,19 @@ class Walk {
   std::size_t done_ = 0;
 };
 
+// A kept copy takes room where the tensor would, were it there.
+Status check_kept(const Plan& plan, const Iteration& iteration,
+                  const Room& room) {
+  if (!plan.keeps_copies || room.capacity.back() >= iteration.peak_bytes()) {
+    return {};
+  }
+  return invalid("the plan keeps copies in the slowest tier, which has " +
+                 std::to_string(room.capacity.back()) +
+                 " bytes; all that is "
+                 "alive takes " +
+                 std::to_string(iteration.peak_bytes()));
+}
+
 Status check_order(const Plan& plan, const Iteration& iteration) {
   for (std::size_t i = 0; i < plan.moves.size(); ++i) {
     const Copy& copy = plan.moves[i];
@@ -172,6 +185,7 @@ std::vector<TierId> at_start(const Plan& plan, const Iteration& iteration) {
 Status check(const Plan& plan, const Iteration& iteration, const Room& room) {
   if (auto ok = check_births(plan, iteration, room); !ok) return ok;
   if (auto ok = check_order(plan, iteration); !ok) return ok;
+  if (auto ok = check_kept(plan, iteration, room); !ok) return ok;
   return Walk(plan, iteration)
       .run([&](const std::vector<Bytes>& used, std::size_t op) -> Status {
         for (std::size_t t = 0; t < used.size(); ++t) {

@@ -12,6 +12,7 @@
 // Thread safety: plain values, pure functions.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct Room {
   std::vector<Bytes> capacity;  // by tier, fastest first; of the slowest too
   // Most that copies may move; they are never faster than the tiers' links.
   double copy_bytes_per_s = std::numeric_limits<double>::infinity();
+  // Asked now and then by a planner that takes long: false, and it comes back
+  // with the best that it has. None: it takes the time it may.
+  std::function<bool()> go_on = {};
 };
 
 struct Plan {
@@ -38,6 +42,11 @@ struct Plan {
   std::vector<Copy> moves;
   // What the planner has to say of it ("gap 0.3 % after 10 s"); may be empty.
   std::string note;
+  // Whether a tensor that is copied out of the slowest tier leaves its copy
+  // there, as it does in AutoTM: until an operator writes the tensor, its way
+  // back is then free. For whoever allocates the job's tensors. Pages that move
+  // leave nothing behind, so whoever moves pages must refuse such a plan.
+  bool keeps_copies = false;
 };
 
 /// Orders moves as Plan wants them: by `needed`, then `start`, then as they
@@ -56,13 +65,14 @@ std::vector<TierId> at_start(const Plan& plan, const Iteration& iteration);
 /// at any time; one that dies at operator k may be needed by k - 1 at the
 /// latest); one move of a tensor at a time; no tier ever above its capacity,
 /// copies under way counted in both places; and persistent tensors end the step
-/// where they began it. At one operator the order is: deaths, moves, births;
+/// where they began it; where copies are kept, the slowest tier has room for
+/// all that is alive. At one operator the order is: deaths, moves, births;
 /// moves that are synchronous take effect one by one in their order.
 /// Errors: kInvalid, naming the tensor or operator. Cost: O(tensors + moves).
 Status check(const Plan& plan, const Iteration& iteration, const Room& room);
 
 /// The same in bytes: what each tier holds at its fullest under the plan.
-/// Requires: all of check() but capacity.
+/// Kept copies are not counted. Requires: all of check() but capacity.
 std::vector<Bytes> peak_use(const Plan& plan, const Iteration& iteration);
 
 }  // namespace thermocline

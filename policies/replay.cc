@@ -194,8 +194,9 @@ Result<Replayed> replay(const Iteration& iteration, const Room& room,
                         const Plan& plan, const ReplayOptions& options) {
   if (auto ok = check_room(iteration, room, options); !ok) return ok.error();
   if (auto ok = check(plan, iteration, room); !ok) return ok.error();
-  ReplayedJob job(iteration, room, options.alignment,
-                  [&](std::uint32_t t) { return plan.birth[t]; });
+  ReplayedJob job(
+      iteration, room, options.alignment,
+      [&](std::uint32_t t) { return plan.birth[t]; }, plan.keeps_copies);
   if (auto ok = job.begin(at_start(plan, iteration)); !ok) return ok.error();
   std::size_t next = 0;
   const auto before = [&](std::size_t k) -> Status {
@@ -221,7 +222,11 @@ Result<Replayed> replay(const Iteration& iteration, const Room& room,
                         Policy& policy, const ReplayOptions& options) {
   if (auto ok = check_room(iteration, room, options); !ok) return ok.error();
   const double begun = now(options);
-  const auto plan = policy.plan(iteration, room);
+  Room asked = room;
+  if (options.go_on) {
+    asked.go_on = [&options] { return options.go_on(0); };
+  }
+  const auto plan = policy.plan(iteration, asked);
   const double took = elapsed(options, begun);
   if (plan && *plan) {
     auto out = replay(iteration, room, **plan, options);

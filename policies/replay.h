@@ -31,7 +31,8 @@ struct ReplayOptions {
   std::size_t window = 0;  // operators between decisions; 0: an eighth of them
   // Seconds on any clock, to time decisions; none: they are not timed.
   std::function<double()> clock = {};
-  // Asked once a step with the steps done; false ends the replay there.
+  // Asked once a step with the steps done, and with none while a plan is made;
+  // false ends the replay there.
   std::function<bool(std::size_t)> go_on = {};
 };
 

@@ -1,14 +1,17 @@
 #include "policies/replayed_job.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace thermocline {
 
 ReplayedJob::ReplayedJob(const Iteration& iteration, const Room& room,
                          Bytes alignment,
-                         std::function<TierId(std::uint32_t)> birth)
+                         std::function<TierId(std::uint32_t)> birth,
+                         bool keeps_copies)
     : iteration_(iteration),
       birth_(std::move(birth)),
+      keeps_copies_(keeps_copies),
       engine_(iteration.times(), room.copy_bytes_per_s),
       lives_(iteration.tensors()),
       tier_(iteration.tensors(), static_cast<TierId>(iteration.tiers() - 1)) {
@@ -53,7 +56,7 @@ Status ReplayedJob::place(std::uint32_t tensor, TierId wanted, std::size_t k) {
       }
       continue;
     }
-    lives_[tensor] = {true, false, *at};
+    lives_[tensor] = {true, false, *at, {}};
     tier_[tensor] = out_.births[tensor] = tier;
     return {};
   }
@@ -72,6 +75,7 @@ void ReplayedJob::bury_one(std::uint32_t tensor) {
                      [&](const Pending& one) { return one.tensor == tensor; });
     drop(copy, /*no_room=*/false, 0);
   }
+  forget(tensor);
   heaps_[tier_[tensor]].free(life.at);
   life.alive = false;
 }
@@ -85,7 +89,24 @@ void ReplayedJob::queue(std::uint32_t tensor, TierId to,
   pending_.push_back({tensor, tier_[tensor], to, needed, 0, 0, false, false});
 }
 
+// Whether it goes where its copy was kept, which takes no time.
+bool ReplayedJob::returns(const Pending& copy) const {
+  return lives_[copy.tensor].kept && copy.to + std::size_t{1} == heaps_.size();
+}
+
+void ReplayedJob::forget(std::uint32_t tensor) {
+  auto& kept = lives_[tensor].kept;
+  if (kept) heaps_.back().free(*kept);
+  kept.reset();
+}
+
 bool ReplayedJob::begin_copy(Pending& copy, std::size_t k) {
+  if (returns(copy)) {
+    copy.at = *std::exchange(lives_[copy.tensor].kept, std::nullopt);
+    copy.begun = copy.done = true;
+    copy.began_at = k;
+    return true;
+  }
   const Bytes bytes = iteration_.tensor(copy.tensor).bytes;
   const auto at = heaps_[copy.to].allocate(bytes);
   if (!at) return false;
@@ -99,7 +120,11 @@ bool ReplayedJob::begin_copy(Pending& copy, std::size_t k) {
 
 void ReplayedJob::take_effect(const Pending& copy, std::size_t k) {
   Life& life = lives_[copy.tensor];
-  heaps_[copy.from].free(life.at);
+  if (keeps_copies_ && copy.from + std::size_t{1} == heaps_.size()) {
+    life.kept = life.at;
+  } else {
+    heaps_[copy.from].free(life.at);
+  }
   life.at = copy.at;
   life.moving = false;
   tier_[copy.tensor] = copy.to;
@@ -139,10 +164,12 @@ void ReplayedJob::wait_for(std::size_t k) {
 double ReplayedJob::run_operator(std::size_t k) {
   const double ns = iteration_.times().operator_ns(k, tier_);
   operators_ns_ += ns;
+  for (const auto t : iteration_.op(k).writes) forget(t);
   double unused = 1;
   for (std::size_t i = 0; i < pending_.size();) {
     Pending& copy = pending_[i];
-    if (copy.done) {
+    // One that is free waits: what it returns to may be written until then.
+    if (copy.done || (!copy.begun && returns(copy))) {
       ++i;
       continue;
     }

@@ -22,8 +22,10 @@ class ReplayedJob {
  public:
   // `birth`: the tier in which a tensor is to be born; kNoTier: the fastest
   // that has room, and then nobody is disappointed.
+  // `keeps_copies`: as in Plan.
   ReplayedJob(const Iteration& iteration, const Room& room, Bytes alignment,
-              std::function<TierId(std::uint32_t)> birth);
+              std::function<TierId(std::uint32_t)> birth,
+              bool keeps_copies = false);
 
   /// Places what is alive when the first step begins: by tensor, as `birth`.
   /// Errors: kInvalid when it does not fit anywhere.
@@ -56,6 +58,7 @@ class ReplayedJob {
     bool alive = false;
     bool moving = false;
     Address at = 0;
+    std::optional<Address> kept;  // a valid copy in the slowest tier
   };
   struct Pending {
     std::uint32_t tensor = 0;
@@ -69,12 +72,15 @@ class ReplayedJob {
   };
   Status place(std::uint32_t tensor, TierId wanted, std::size_t k);
   void bury_one(std::uint32_t tensor);
+  bool returns(const Pending& copy) const;
   bool begin_copy(Pending& copy, std::size_t k);
   void take_effect(const Pending& copy, std::size_t k);
+  void forget(std::uint32_t tensor);
   void drop(std::deque<Pending>::iterator copy, bool no_room, std::size_t k);
 
   const Iteration& iteration_;
   std::function<TierId(std::uint32_t)> birth_;
+  bool keeps_copies_;
   CopyEngine engine_;
   std::vector<TierHeap> heaps_;
   std::vector<Life> lives_;

@@ -1,6 +1,7 @@
 #include "policies/tensor_ilp.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace thermocline {
@@ -17,14 +18,15 @@ bool within(const std::vector<int>& a, const std::vector<int>& b) {
 }  // namespace
 
 TensorIlp::TensorIlp(const Iteration& iteration, const Room& room,
-                     const std::vector<Bytes>& limits, bool moves)
+                     const std::vector<Bytes>& limits, Moves moves)
     : iteration_(iteration),
+      moves_(moves),
       slow_(static_cast<TierId>(iteration.tiers() - 1)),
       ns_per_byte_(1e9 / room.copy_bytes_per_s),
       limits_(limits),
       spells_(iteration.tensors()) {
   CHECK(limits.size() == iteration.operators());
-  for (std::size_t t = 0; t < iteration.tensors(); ++t) add_tensor(t, moves);
+  for (std::size_t t = 0; t < iteration.tensors(); ++t) add_tensor(t);
   add_rows(room, limits);
 }
 
@@ -61,7 +63,7 @@ std::vector<TensorIlp::Spell> TensorIlp::spells_of(
   return out;
 }
 
-void TensorIlp::add_tensor(std::size_t t, bool moves) {
+void TensorIlp::add_tensor(std::size_t t) {
   const auto& one = iteration_.tensor(t);
   auto& spells = spells_[t];
   spells = spells_of(one);
@@ -69,7 +71,7 @@ void TensorIlp::add_tensor(std::size_t t, bool moves) {
   for (const auto& use : one.uses) all += std::max(0.0, use.penalty_ns[slow_]);
   mip_.constant += all;
   if (one.bytes > *std::max_element(limits_.begin(), limits_.end())) return;
-  if (!moves || one.uses.empty()) {
+  if (moves_ == Moves::kNone || one.uses.empty()) {
     const int column = add_column(t, -all);
     for (Spell& spell : spells) spell.column = column;
     return;
@@ -87,12 +89,14 @@ void TensorIlp::add_tensor(std::size_t t, bool moves) {
   price_moves(t);
 }
 
-// A copy at each border costs what the use has and the gap has not.
+// A copy at each border costs what the use has and the gap has not. Where
+// copies are kept, ways out are priced by stretches.
 void TensorIlp::price_moves(std::size_t t) {
   const auto& spells = spells_[t];
   const bool turns = iteration_.tensor(t).persistent;
   const double in = copy_ns(t, slow_, 0);
-  const double out = copy_ns(t, 0, slow_);
+  const bool keeps = moves_ == Moves::kKeepingCopies;
+  const double out = keeps ? 0 : copy_ns(t, 0, slow_);
   const auto border = [&](int use, int gap, double ns) {
     if (gap == kNever) return;
     mip_.cost[static_cast<std::size_t>(use)] += ns;
@@ -105,6 +109,49 @@ void TensorIlp::price_moves(std::size_t t) {
            first && turns ? spells.back().column : spells[s - 1].column, in);
     border(spells[s].column, spells[s + 1].column, out);
   }
+  if (keeps) price_stretches(t);
+}
+
+// From each write to the next. A tensor that passes is as good as written when
+// it is born; one that persists has no beginning, so its last stretch goes on
+// until its first write.
+void TensorIlp::price_stretches(std::size_t t) {
+  const auto& one = iteration_.tensor(t);
+  const auto spells = spells_[t];
+  int start = kNever;
+  if (!one.persistent) {
+    start = spells[0].column == kNever ? spells[1].column : spells[0].column;
+  }
+  std::vector<int> gaps;
+  std::vector<int> before;  // of a persistent one's first write
+  for (std::size_t s = 1; s < spells.size(); ++s) {
+    if (s % 2 == 0) {
+      if (spells[s].column != kNever) gaps.push_back(spells[s].column);
+      continue;
+    }
+    if (!one.uses[s / 2].written) continue;
+    if (start == kNever) before = gaps;
+    if (start != kNever) stays(start, gaps, t);
+    start = spells[s].column;
+    gaps.clear();
+  }
+  if (start == kNever) return;
+  gaps.insert(gaps.end(), before.begin(), before.end());
+  stays(start, gaps, t);
+}
+
+// One copy, unless what is fast at the start is so in all gaps.
+void TensorIlp::stays(int start, const std::vector<int>& gaps, std::size_t t) {
+  if (gaps.empty()) return;
+  const double out = copy_ns(t, 0, slow_);
+  mip_.cost[static_cast<std::size_t>(start)] += out;
+  if (gaps.size() == 1 && gaps[0] == start + 1) {  // never fast by itself
+    mip_.cost[static_cast<std::size_t>(gaps[0])] -= out;
+    return;
+  }
+  const int all = add_column(t, -out);
+  mip_.rows.push_back({{start, all}, {1, -1}, 0, 1});
+  for (const int gap : gaps) mip_.rows.push_back({{gap, all}, {1, -1}, 0, 1});
 }
 
 void TensorIlp::add_rows(const Room& room, const std::vector<Bytes>& limits) {
@@ -143,8 +190,15 @@ void TensorIlp::add_rows(const Room& room, const std::vector<Bytes>& limits) {
     Mip::Row row;
     row.columns = alive[k];
     for (const int column : alive[k]) row.factors.push_back(mib(bytes(column)));
-    row.most = mib(limits[k]);
-    if (crowds_slow) row.least = mib(live - room.capacity[slow_]);
+    // All sums of sizes are multiples of what divides each, so the row may as
+    // well be, and the relaxation is nearer to the optimum.
+    Bytes unit = 0;
+    for (const int column : alive[k]) unit = std::gcd(unit, bytes(column));
+    row.most = mib(limits[k] / unit * unit);
+    if (crowds_slow) {
+      const Bytes least = live - room.capacity[slow_];
+      row.least = mib((least + unit - 1) / unit * unit);
+    }
     mip_.rows.push_back(std::move(row));
   }
 }
@@ -225,6 +279,7 @@ Plan TensorIlp::plan(const std::vector<std::uint8_t>& values) const {
     }
   }
   // At one operator, room is made before it is taken.
+  out.keeps_copies = moves_ == Moves::kKeepingCopies;
   out.moves.insert(out.moves.end(), coming.begin(), coming.end());
   put_in_order(out.moves);
   return out;

@@ -12,6 +12,11 @@
 // need no columns of their own, nor do combinations of operators' tensors,
 // because penalties are separable.
 //
+// Where copies are kept (Plan::keeps_copies), leaving costs a copy only once
+// between two writes: a column for each such stretch says whether the tensor
+// stays in fast memory all through it. A tensor that is written only in slow
+// memory, or never, leaves for free.
+//
 // One row for each operator keeps what is alive within the capacity; operators
 // whose row follows from a neighbour's are left out. Only the fastest and the
 // slowest tier are used.
@@ -32,8 +37,9 @@ class TensorIlp {
  public:
   /// `limits`: bytes of fast memory by operator, none above its capacity.
   /// Requires: sizes as the iteration's.
+  enum class Moves { kNone, kPages, kKeepingCopies };
   TensorIlp(const Iteration& iteration, const Room& room,
-            const std::vector<Bytes>& limits, bool moves);
+            const std::vector<Bytes>& limits, Moves moves);
 
   /// Cost: nanoseconds of a step, beyond all in fast memory.
   const Mip& mip() const { return mip_; }
@@ -51,14 +57,17 @@ class TensorIlp {
     std::size_t length = 0;  // operators; 0: a gap that is none
     int column = kNever;
   };
-  void add_tensor(std::size_t t, bool moves);
+  void add_tensor(std::size_t t);
   std::vector<Spell> spells_of(const Iteration::Tensor& one) const;
   void price_moves(std::size_t t);
+  void price_stretches(std::size_t t);
+  void stays(int start, const std::vector<int>& gaps, std::size_t t);
   void add_rows(const Room& room, const std::vector<Bytes>& limits);
   int add_column(std::size_t t, double cost);
   double copy_ns(std::size_t t, TierId from, TierId to) const;
 
   const Iteration& iteration_;
+  Moves moves_;
   TierId slow_;
   double ns_per_byte_;  // least that a copy takes
   std::vector<Bytes> limits_;

@@ -8,6 +8,7 @@
 #include "policies/bounds.h"
 #include "policies/replay.h"
 #include "tests/policies/tensor_jobs.h"
+#include "traces/trace_file.h"
 
 namespace thermocline {
 namespace {
@@ -42,6 +43,13 @@ std::vector<Iteration> jobs() {
       EXPECT_TRUE(made) << made.error().message;
       out.push_back(*std::move(made));
     }
+    // A step of a real multilayer perceptron.
+    const auto real = read_trace(std::string(THERMOCLINE_SOURCE_DIR) +
+                                 "/tests/golden/policies/linear.trace");
+    EXPECT_TRUE(real) << real.error().message;
+    auto made = Iteration::from_trace(real->trace, tiers(n));
+    EXPECT_TRUE(made) << made.error().message;
+    out.push_back(*std::move(made));
   }
   return out;
 }

@@ -6,10 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "policies/bounds.h"
 #include "policies/replay.h"
-#include "policies/tensor_ilp.h"
 #include "tests/policies/random_jobs.h"
 #include "tests/policies/tensor_jobs.h"
+#include "traces/trace_file.h"
 
 namespace thermocline {
 namespace {
@@ -45,142 +46,6 @@ double steady(const Iteration& step, const Room& room, const Plan& plan) {
   return out ? out->steady_ns() : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Penalties of slow memory and the time that copies take: what the program
-// minimises, counted from the plan.
-double cost(const Iteration& step, const Plan& plan) {
-  double sum = 0;
-  auto tier = at_start(plan, step);
-  std::size_t next = 0;
-  for (std::size_t k = 0; k <= step.operators(); ++k) {
-    for (; next < plan.moves.size() && plan.moves[next].needed == k; ++next) {
-      const Copy& copy = plan.moves[next];
-      sum += step.times().copy_ns(copy.tensor, tier[copy.tensor], copy.to);
-      tier[copy.tensor] = copy.to;
-    }
-    if (k == step.operators()) break;
-    for (const auto t : step.op(k).born) tier[t] = plan.birth[t];
-    for (std::size_t t = 0; t < step.tensors(); ++t) {
-      for (const auto& use : step.tensor(t).uses) {
-        if (use.op == k) sum += use.penalty_ns[tier[t]];
-      }
-    }
-  }
-  return sum;
-}
-
-std::vector<Bytes> flat(const Iteration& step, const Room& room) {
-  return std::vector<Bytes>(step.operators(), room.capacity[0]);
-}
-
-// All static placements of up to 12 tensors, by hand.
-TEST(Autotm, StaticIsTheBestOfAllPlacements) {
-  for (unsigned seed = 0; seed < 12; ++seed) {
-    const Iteration step = make(random_job(seed, 4));
-    const std::size_t n = step.tensors();
-    ASSERT_LE(n, 12u);
-    for (const double share : {0.2, 0.5, 0.8}) {
-      const Room room = share_of(step, share);
-      double best = std::numeric_limits<double>::infinity();
-      for (std::size_t set = 0; set < std::size_t{1} << n; ++set) {
-        Plan one{std::vector<TierId>(n, 1), {}, ""};
-        for (std::size_t t = 0; t < n; ++t) {
-          if (set >> t & 1) one.birth[t] = 0;
-        }
-        if (check(one, step, room)) best = std::min(best, cost(step, one));
-      }
-      const TensorIlp ilp(step, room, flat(step, room), false);
-      const auto answer = solve(ilp.mip(), ilp.greedy(), {10, 0});
-      ASSERT_TRUE(answer) << answer.error().message;
-      EXPECT_NEAR(answer->cost, best, 1e-6 * best + 1e-6) << seed;
-      const Plan found = ilp.plan(answer->values);
-      EXPECT_TRUE(check(found, step, room));
-      EXPECT_NEAR(cost(step, found), best, 1e-6 * best + 1e-6);
-    }
-  }
-}
-
-// Every tier of every tensor at every operator, by dynamic programming over the
-// sets of tensors that lie in fast memory; the state in which a step begins is
-// tried in all ways. Knows nothing of spells.
-double best_schedule(const Iteration& step, Bytes fast) {
-  const std::size_t n = step.tensors();
-  const std::size_t sets = std::size_t{1} << n;
-  const std::size_t end = step.operators();
-  constexpr double kNo = std::numeric_limits<double>::infinity();
-  std::vector<std::vector<double>> here(end, std::vector<double>(sets, 0));
-  std::vector<std::size_t> alive(end, 0);
-  for (std::size_t k = 0; k < end; ++k) {
-    for (std::size_t t = 0; t < n; ++t) {
-      if (step.tensor(t).alive(k)) alive[k] |= std::size_t{1} << t;
-    }
-    for (std::size_t set = 0; set < sets; ++set) {
-      Bytes bytes = 0;
-      double& sum = here[k][set];
-      for (std::size_t t = 0; t < n; ++t) {
-        if (set >> t & 1) bytes += step.tensor(t).bytes;
-        for (const auto& use : step.tensor(t).uses) {
-          if (use.op == k && !(set >> t & 1)) sum += use.penalty_ns[1];
-        }
-      }
-      if (bytes > fast || (set & ~alive[k]) != 0) sum = kNo;
-    }
-  }
-  // From operator k - 1 to k: one tensor at a time, in either direction; what
-  // died or is born is free to choose.
-  const auto go = [&](std::vector<double> cost, std::size_t k) {
-    const std::size_t before = alive[(k + end - 1) % end];
-    for (std::size_t t = 0; t < n; ++t) {
-      const std::size_t bit = std::size_t{1} << t;
-      const bool old = k < step.tensor(t).dies || k != step.tensor(t).born;
-      const bool stays =
-          (before & bit) && (alive[k] & bit) && old &&
-          (step.tensor(t).persistent || k != step.tensor(t).born);
-      const double in = stays ? step.times().copy_ns(t, 1, 0) : 0;
-      const double out = stays ? step.times().copy_ns(t, 0, 1) : 0;
-      for (std::size_t set = 0; set < sets; ++set) {
-        if (set & bit) continue;
-        const double slow = cost[set];
-        const double quick = cost[set | bit];
-        cost[set] = std::min(slow, quick + out);
-        cost[set | bit] = std::min(quick, slow + in);
-      }
-    }
-    for (std::size_t set = 0; set < sets; ++set) cost[set] += here[k][set];
-    return cost;
-  };
-  double best = kNo;
-  for (std::size_t first = 0; first < sets; ++first) {
-    if (here[0][first] == kNo) continue;
-    std::vector<double> cost(sets, kNo);
-    cost[first] = here[0][first];
-    for (std::size_t k = 1; k < end; ++k) cost = go(std::move(cost), k);
-    best = std::min(best, go(std::move(cost), 0)[first] - here[0][first]);
-  }
-  return best;
-}
-
-TEST(Autotm, SynchronousIsTheBestOfAllSchedules) {
-  std::size_t moving = 0;
-  for (unsigned seed = 0; seed < 12; ++seed) {
-    const Iteration step = make(random_job(seed, 3));
-    ASSERT_LE(step.tensors(), 8u);
-    for (const double share : {0.3, 0.6}) {
-      const Room room = share_of(step, share);
-      const double best = best_schedule(step, room.capacity[0]);
-      const TensorIlp ilp(step, room, flat(step, room), true);
-      const auto answer = solve(ilp.mip(), ilp.greedy(), {10, 0});
-      ASSERT_TRUE(answer) << answer.error().message;
-      EXPECT_NEAR(answer->cost, best, 1e-6 * best + 1e-6) << seed;
-      const Plan found = ilp.plan(answer->values);
-      const auto ok = check(found, step, room);
-      EXPECT_TRUE(ok) << seed << ": " << ok.error().message;
-      EXPECT_NEAR(cost(step, found), best, 1e-6 * best + 1e-6) << seed;
-      moving += found.moves.size();
-    }
-  }
-  EXPECT_GT(moving, 0u);  // else nothing was tested
-}
-
 TEST(Autotm, MovesCostNothingComparedWithStayingAndFirstTouch) {
   ChainJob job;
   for (const int layers : {2, 5, 9}) {
@@ -205,6 +70,65 @@ TEST(Autotm, MovesCostNothingComparedWithStayingAndFirstTouch) {
       EXPECT_LE(b, c->steady_ns() + 1e-3) << layers << ' ' << share;
     }
   }
+}
+
+// DRAM and the slow memory that the emulated machine knows of that kind.
+Machine slow_memory(const char* kind, double read_gb, double write_gb) {
+  Machine out = two_tiers();
+  const auto set = [](Tier& tier, double read, double write) {
+    tier.read_bytes_per_s = read * 1e9;
+    tier.write_bytes_per_s = write * 1e9;
+  };
+  set(out.tiers[0], 6.7, 5.4);
+  set(out.tiers[1], read_gb, write_gb);
+  out.tiers[1].name = kind;
+  return out;
+}
+
+TEST(Autotm, KeepsItsOrderOnRealSteps) {
+  const Machine machines[] = {slow_memory("optane", 1.6, 0.45),
+                              slow_memory("cxl", 2.0, 1.6)};
+  std::size_t gained = 0;
+  for (const Machine& machine : machines) {
+    for (const char* path :
+         {"tests/golden/policies/linear.trace", "traces/samples/small.trace"}) {
+      const auto trace = read_trace(path);
+      ASSERT_TRUE(trace) << trace.error().message;
+      const auto step = Iteration::from_trace(trace->trace, machine);
+      ASSERT_TRUE(step) << step.error().message;
+      const auto run = [&](const Room& room, const char* name, json options) {
+        auto made = Registry<Policy>::make("policy", name, options);
+        EXPECT_TRUE(made) << made.error().message;
+        const auto out = replay(*step, room, **made);
+        EXPECT_TRUE(out) << out.error().message;
+        return out ? out->steady_ns() : std::nan("");
+      };
+      const double rounding = 1e-9 * step->all_slow_ns();
+      for (const double share :
+           {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}) {
+        const Room room = share_of(*step, share);
+        const json still = {{"mode", "static"}, {"gap", 0}};
+        const json moving = {{"mode", "synchronous"}, {"gap", 0}};
+        const json keeping = {
+            {"mode", "synchronous"}, {"gap", 0}, {"keep_copies", true}};
+        const double a = run(room, "autotm", moving);
+        const double b = run(room, "autotm", still);
+        const double c = run(room, "first_touch", json::object());
+        EXPECT_LE(run(room, "autotm", keeping), a + rounding) << share;
+        EXPECT_LE(a, b + rounding) << path << ' ' << share;
+        EXPECT_LE(b, c + rounding) << path << ' ' << share;
+        EXPECT_LE(c, step->all_slow_ns() + rounding) << path << ' ' << share;
+        EXPECT_GE(a, free_moves_bound_ns(*step, room.capacity[0]) - rounding);
+        gained += b < c - rounding;
+      }
+      const Room all{{kPlenty, kPlenty}};
+      for (const char* mode : {"static", "synchronous"}) {
+        EXPECT_NEAR(run(all, "autotm", {{"mode", mode}}), step->all_fast_ns(),
+                    rounding);
+      }
+    }
+  }
+  EXPECT_GT(gained, 10u);  // else the steps were too easy to tell
 }
 
 TEST(Autotm, AllFitsAndNothingFits) {
@@ -252,6 +176,32 @@ TEST(Autotm, FillsFastMemoryWhereSlowMemoryIsShort) {
     const auto ok = check(**out, step, room);
     EXPECT_TRUE(ok) << mode << ": " << ok.error().message;
   }
+}
+
+TEST(Autotm, CopiesAreKeptOnlyWhereSlowMemoryHoldsAll) {
+  const Iteration step = make(random_job(3, 6));
+  const Room room = share_of(step, 0.4);
+  const auto out = plan(step, room, "synchronous", {{"keep_copies", true}});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_TRUE(check(**out, step, room));
+  const Room tight{{room.capacity[0], step.peak_bytes() - 1}};
+  const auto little = plan(step, tight, "synchronous", {{"keep_copies", true}});
+  ASSERT_TRUE(little) << little.error().message;
+  EXPECT_FALSE((*little)->keeps_copies);
+  EXPECT_TRUE(check(**little, step, tight));
+}
+
+TEST(Autotm, AskedToStopItComesBackWithAPlan) {
+  ChainJob job;
+  job.layers = 60;
+  const Iteration step = make(job.trace());
+  Room room = share_of(step, 0.3);
+  int asked = 0;
+  room.go_on = [&] { return ++asked < 2; };
+  const auto out = plan(step, room, "synchronous");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_GE(asked, 2);
+  EXPECT_TRUE(check(**out, step, room));
 }
 
 TEST(Autotm, OutOfTimeItStillHasAPlan) {

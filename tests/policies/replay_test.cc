@@ -54,6 +54,41 @@ TEST_F(Replays, EndpointsAreThoseOfTheModel) {
   EXPECT_EQ(run(all_in(0)).most_used[0], step_.peak_bytes());
 }
 
+// Weight 0 of two layers comes for forward, leaves, comes for backward, leaves.
+TEST_F(Replays, AKeptCopyMakesTheWayBackFreeUntilItIsWritten) {
+  Plan plan = all_in(1);
+  std::size_t weight = step_.tensors();
+  for (std::size_t t = 0; t < step_.tensors(); ++t) {
+    if (step_.tensor(t).label == "parameter") weight = std::min(weight, t);
+  }
+  ASSERT_LT(weight, step_.tensors());
+  const auto& one = step_.tensor(weight);
+  ASSERT_EQ(one.uses.size(), 3u);  // read, read, and written by the optimizer
+  ASSERT_TRUE(!one.uses[1].written && one.uses[2].written);
+  for (const auto& use : one.uses) {
+    plan.moves.push_back({weight, 0, use.op, use.op});
+    plan.moves.push_back({weight, 1, use.op + 1u, use.op + 1u});
+  }
+  const double in = step_.times().copy_ns(weight, 1, 0);
+  const double out = step_.times().copy_ns(weight, 0, 1);
+  EXPECT_NEAR(run(plan, kPlenty, {.steps = 1}).waited_ns, 3 * in + 3 * out, 1);
+  plan.keeps_copies = true;
+  const auto kept = run(plan, kPlenty, {.steps = 1});
+  EXPECT_NEAR(kept.waited_ns, 3 * in + out, 1);
+  EXPECT_EQ(kept.copied, 4 * one.bytes);
+  EXPECT_EQ(kept.moves.size(), 6u);
+  // Kept room is given back: the slow tier holds no more than all tensors.
+  EXPECT_LE(run(plan).most_used[1], step_.peak_bytes());
+}
+
+TEST_F(Replays, KeptCopiesNeedRoomForAll) {
+  Plan plan = all_in(0);
+  plan.keeps_copies = true;
+  const auto out = replay(step_, {{kPlenty, step_.peak_bytes() - 1}}, plan);
+  ASSERT_FALSE(out);
+  EXPECT_THAT(out.error().message, HasSubstr("keeps copies"));
+}
+
 // The replay of a plan for persistent tensors is what overlapped() says.
 TEST_F(Replays, APlanTakesTheTimeOfItsOverlappedCopies) {
   Plan plan = all_in(1);
