@@ -151,43 +151,94 @@ void PartitionPlan::add(std::vector<std::uint32_t> tensors) {
   units_.push_back(std::move(unit));
 }
 
-void PartitionPlan::decide(std::size_t keep, const Slots& left) {
+void PartitionPlan::decide(const Choice& choice) {
   used_ = base_;
   over_ = 0;
   for (Unit& unit : units_) {
     unit.fast.assign(unit.parts.size(), false);
     unit.start.assign(unit.parts.size(), {});
   }
-  choose(left);
-  bridge(keep);
+  choose(choice);
   start_copies();
-  bridge(kNone);
+  bridge();
 }
 
-void PartitionPlan::choose(const Slots& left) {
-  std::vector<std::pair<std::size_t, std::size_t>> order;
-  for (std::size_t u = 0; u < units_.size(); ++u) {
-    for (std::size_t j = 0; j < units_[u].parts.size(); ++j) {
-      if (units_[u].gain[j] > 0 && !left.contains({u, j})) {
-        order.emplace_back(u, j);
-      }
+void PartitionPlan::add_stays(std::size_t u, const Choice& choice,
+                              std::vector<Stay>& out) const {
+  const Unit& unit = units_[u];
+  const std::size_t slots = unit.parts.size();
+  std::vector<std::size_t> used;
+  for (std::size_t j = 0; j < slots; ++j) {
+    if (unit.gain[j] > 0 && !choice.left.contains({u, j})) used.push_back(j);
+  }
+  if (used.empty()) return;
+  // From the one after a long absence, and around the circle if it has one.
+  const auto away = [&](std::size_t from, std::size_t to) {
+    return to > from ? to - from : to + slots - from;
+  };
+  const auto per = [&](std::size_t count) {
+    return choice.large_first ? 1 : static_cast<double>(unit.bytes * count);
+  };
+  std::size_t offset = 0;
+  if (unit.persistent) {
+    while (offset < used.size() &&
+           away(used[(offset + used.size() - 1) % used.size()], used[offset]) <=
+               choice.keep) {
+      ++offset;
+    }
+    if (offset == used.size()) {  // never away for long
+      const double all =
+          std::accumulate(unit.gain.begin(), unit.gain.end(), 0.0);
+      out.push_back({u, 0, slots, all / per(slots)});
+      return;
     }
   }
-  const auto density = [&](const auto& at) {
-    return units_[at.first].gain[at.second] /
-           static_cast<double>(units_[at.first].bytes);
-  };
+  for (std::size_t i = 0; i < used.size();) {
+    Stay stay{u, used[(offset + i) % used.size()], 1, 0};
+    double gain = unit.gain[stay.first];
+    std::size_t last = stay.first;
+    for (++i; i < used.size(); ++i) {
+      const std::size_t next = used[(offset + i) % used.size()];
+      if (away(last, next) > choice.keep) break;
+      stay.slots += away(last, next);
+      gain += unit.gain[next];
+      last = next;
+    }
+    // Birth and death are as good as uses, but for what they gain.
+    if (!unit.persistent && stay.first <= choice.keep) {
+      stay.slots += stay.first;
+      stay.first = 0;
+    }
+    if (!unit.persistent && slots - 1 - last <= choice.keep) {
+      stay.slots += slots - 1 - last;
+    }
+    const bool born = !unit.persistent && stay.first == 0;
+    if (!born && gain < choice.least_gain * copy_ns(unit)) continue;
+    stay.order = gain / per(stay.slots);
+    out.push_back(stay);
+  }
+}
+
+bool PartitionPlan::take(Unit& unit, std::size_t first, std::size_t slots) {
+  const std::size_t all = unit.parts.size();
+  for (std::size_t i = 0; i < slots; ++i) change(unit, (first + i) % all, true);
+  if (!has_room()) {
+    for (std::size_t i = 0; i < slots; ++i) {
+      change(unit, (first + i) % all, false);
+    }
+    return false;
+  }
+  for (std::size_t i = 0; i < slots; ++i) unit.fast[(first + i) % all] = true;
+  return true;
+}
+
+void PartitionPlan::choose(const Choice& choice) {
+  std::vector<Stay> order;
+  for (std::size_t u = 0; u < units_.size(); ++u) add_stays(u, choice, order);
   std::stable_sort(
       order.begin(), order.end(),
-      [&](const auto& a, const auto& b) { return density(a) > density(b); });
-  for (const auto& [u, j] : order) {
-    change(units_[u], j, true);
-    if (has_room()) {
-      units_[u].fast[j] = true;
-    } else {
-      change(units_[u], j, false);
-    }
-  }
+      [](const Stay& a, const Stay& b) { return a.order > b.order; });
+  for (const Stay& one : order) take(units_[one.unit], one.first, one.slots);
 }
 
 std::vector<PartitionPlan::Gap> PartitionPlan::gaps() const {
@@ -220,149 +271,19 @@ std::vector<PartitionPlan::Gap> PartitionPlan::gaps() const {
   return out;
 }
 
-void PartitionPlan::bridge(std::size_t shorter_than) {
+void PartitionPlan::bridge() {
   for (const Gap& gap : gaps()) {
-    // Short absences only of what comes back; all else may wait for the rest.
-    if (shorter_than != kNone && (!gap.inner || gap.slots >= shorter_than)) {
-      continue;
-    }
-    try_bridge(gap);
+    Unit& unit = units_[gap.unit];
+    const std::size_t slots = unit.parts.size();
+    const std::size_t next =
+        gap.slots == slots ? kNone
+                           : after(unit, (gap.first + gap.slots - 1) % slots);
+    if (next != kNone) ahead(unit, next, false);
+    const bool taken = take(unit, gap.first, gap.slots);
+    if (next == kNone) continue;
+    if (taken) unit.start[next].clear();
+    if (!taken) ahead(unit, next, true);
   }
-}
-
-void PartitionPlan::try_bridge(const Gap& gap) {
-  Unit& unit = units_[gap.unit];
-  const std::size_t slots = unit.parts.size();
-  const std::size_t next =
-      gap.slots == slots ? kNone
-                         : after(unit, (gap.first + gap.slots - 1) % slots);
-  if (next != kNone) ahead(unit, next, false);
-  const auto all = [&](bool take) {
-    for (std::size_t i = 0; i < gap.slots; ++i) {
-      change(unit, (gap.first + i) % slots, take);
-    }
-  };
-  all(true);
-  if (!has_room()) {
-    all(false);
-    if (next != kNone) ahead(unit, next, true);
-    return;
-  }
-  for (std::size_t i = 0; i < gap.slots; ++i) {
-    unit.fast[(gap.first + i) % slots] = true;
-  }
-  if (next != kNone) unit.start[next].clear();
-}
-
-// Room for copies that are under way before `slot` begins.
-void PartitionPlan::ahead(Unit& unit, std::size_t slot, bool take) {
-  if (unit.start[slot].empty()) return;
-  for (std::size_t i = 0; i < unit.tensors.size(); ++i) {
-    const std::uint32_t t = unit.tensors[i];
-    const Span last = span(unit, t, before(unit, slot));
-    change({unit.start[slot][i], last.to, false}, iteration_.tensor(t).bytes,
-           take);
-  }
-}
-
-void PartitionPlan::start_copies() {
-  for (const Arrival& one : arrivals()) {
-    Unit& unit = units_[one.unit];
-    const std::size_t from = before(unit, one.slot);
-    for (const auto t : unit.tensors) {
-      const auto& tensor = iteration_.tensor(t);
-      const Span last = span(unit, t, from);
-      // At its birth a tensor cannot be copied yet.
-      const bool newborn = !unit.persistent && from == 0;
-      const std::size_t first =
-          std::min(last.to, newborn ? tensor.born + 1 : last.from);
-      std::size_t start = last.to;
-      while (start > first && used_[start - 1] <= capacity_ &&
-             tensor.bytes <= capacity_ - used_[start - 1]) {
-        --start;
-      }
-      unit.start[one.slot].push_back(start);
-      change({start, last.to, false}, tensor.bytes, true);
-    }
-  }
-}
-
-std::vector<PartitionPlan::Arrival> PartitionPlan::arrivals() const {
-  std::vector<Arrival> out;
-  for (std::size_t u = 0; u < units_.size(); ++u) {
-    const Unit& unit = units_[u];
-    for (std::size_t j = 0; j < unit.parts.size(); ++j) {
-      if (!comes(unit, j)) continue;
-      Arrival one{u, j, unit.parts[j], 0,
-                  unit.gain[j] / static_cast<double>(unit.bytes)};
-      for (const auto t : unit.tensors) {
-        one.copy_ns += std::max(
-            iteration_.times().copy_ns(t, slow_, 0),
-            ns_per_byte_ * static_cast<double>(iteration_.tensor(t).bytes));
-      }
-      out.push_back(one);
-    }
-  }
-  std::stable_sort(
-      out.begin(), out.end(), [](const Arrival& a, const Arrival& b) {
-        return a.part != b.part ? a.part < b.part
-                                : a.gain_per_byte > b.gain_per_byte;
-      });
-  return out;
-}
-
-// The copy out: after the last use in `slot`, and while nothing needs the room
-// it may take as long as the part after it.
-void PartitionPlan::depart(const Unit& unit, std::size_t slot,
-                           std::uint32_t tensor, std::vector<Bytes>& used,
-                           std::vector<Copy>& moves) const {
-  const auto& one = iteration_.tensor(tensor);
-  const Span at = span(unit, tensor, slot);
-  const std::size_t next = after(unit, slot);
-  std::size_t start = !unit.persistent && slot == 0 ? one.born + 1 : at.from;
-  for (const auto& use : one.uses) {
-    if (use.op >= at.from && use.op < at.to) {
-      start = std::max<std::size_t>(start, use.op + 1);
-    }
-  }
-  std::size_t needed = at.to;
-  if (needed < iteration_.operators() && !is_fast(unit, after(unit, next))) {
-    const Span rest = span(unit, tensor, next);
-    const std::size_t last = after(unit, next) == kNone ? rest.to - 1 : rest.to;
-    while (needed < last && used[needed] <= capacity_ &&
-           one.bytes <= capacity_ - used[needed]) {
-      used[needed++] += one.bytes;
-    }
-  }
-  moves.push_back({tensor, slow_, std::min(start, needed), needed});
-}
-
-Plan PartitionPlan::plan() const {
-  Plan out;
-  out.birth.assign(iteration_.tensors(), slow_);
-  for (const auto t : reserved_) out.birth[t] = 0;
-  std::vector<Bytes> used = used_;
-  std::vector<Copy> in;
-  for (const Unit& unit : units_) {
-    for (std::size_t j = 0; j < unit.parts.size(); ++j) {
-      const std::size_t last = before(unit, j);
-      const std::size_t next = after(unit, j);
-      const bool leaves = unit.fast[j] && next != kNone && !unit.fast[next];
-      for (std::size_t i = 0; i < unit.tensors.size(); ++i) {
-        const std::uint32_t t = unit.tensors[i];
-        if (leaves) depart(unit, j, t, used, out.moves);
-        if (!comes(unit, j)) continue;
-        in.push_back({t, 0, unit.start[j][i], span(unit, t, last).to});
-      }
-    }
-    if (!unit.fast.empty() && unit.fast.front()) {
-      for (const auto t : unit.tensors) out.birth[t] = 0;
-    }
-  }
-  // What leaves makes room for what comes.
-  out.moves.insert(out.moves.end(), in.begin(), in.end());
-  put_in_order(out.moves);
-  return out;
 }
 
 }  // namespace thermocline

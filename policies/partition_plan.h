@@ -8,10 +8,10 @@
 // the part before, what leaves goes after its last use in the part.
 //
 // Room is counted operator by operator and never promised twice. Where more is
-// used in a part than fits, those that lose most per byte get the room. Where
-// room is left, what is not used stays, short absences first, so that with all
-// the room nothing moves. A copy that has no room ahead of its part is made
-// when the part begins, and the job waits.
+// used than fits, those that lose most get the room. Where room is left, what
+// is not used stays, short absences first, so that with all the room nothing
+// moves. A copy that has no room ahead of its part is made when the part
+// begins, and the job waits.
 //
 // Tensors may share pages (a unit): they come, leave and stay together.
 //
@@ -50,10 +50,20 @@ class PartitionPlan {
   /// Adds tensors that share pages. Requires: all live through the same parts;
   /// each tensor is in one unit or reserved at most (in none: slow).
   void add(std::vector<std::uint32_t> unit);
-  /// Decides; `left` stay slow in those slots, at least where room is scarce.
-  /// Tensors unused for less than `keep` parts between two uses stay before
-  /// copies get their room ahead of use, others after it.
-  void decide(std::size_t keep, const Slots& left = {});
+  struct Choice {
+    // A tensor whose next use (or birth, or death) is at most so many parts
+    // away stays for it: it is fast in both or in neither. 0: each part is a
+    // choice of its own.
+    std::size_t keep = 0;
+    // What is not to come, at least where room is scarce.
+    Slots left = {};
+    // A tensor comes only for uses that gain so many times its copy.
+    double least_gain = 0;
+    // Room goes first to what gains most in all, instead of per byte: better
+    // where a few large tensors gain more than all the small ones together.
+    bool large_first = false;
+  };
+  void decide(const Choice& choice);
 
   std::size_t parts() const { return begins_.size(); }
   Bytes reserved() const { return most_reserved_; }
@@ -79,6 +89,13 @@ class PartitionPlan {
     std::size_t to = 0;
     bool end = false;
   };
+  // Slots in which a unit is fast, or not, as a whole.
+  struct Stay {
+    std::size_t unit = 0;
+    std::size_t first = 0;
+    std::size_t slots = 0;
+    double order = 0;  // the highest first
+  };
   struct Gap {
     std::size_t unit = 0;
     std::size_t first = 0;
@@ -100,10 +117,13 @@ class PartitionPlan {
   void change(const Span& at, Bytes bytes, bool take);
   void change(const Unit& unit, std::size_t slot, bool take);
   bool has_room() const { return over_ == 0; }
-  void choose(const Slots& left);
+  void add_stays(std::size_t unit, const Choice& choice,
+                 std::vector<Stay>& out) const;
+  void choose(const Choice& choice);
+  double copy_ns(const Unit& unit) const;
+  bool take(Unit& unit, std::size_t first, std::size_t slots);
   std::vector<Gap> gaps() const;
-  void bridge(std::size_t shorter_than);
-  void try_bridge(const Gap& gap);
+  void bridge();
   void start_copies();
   void ahead(Unit& unit, std::size_t slot, bool take);
   void depart(const Unit& unit, std::size_t slot, std::uint32_t tensor,

@@ -19,7 +19,8 @@
 //   in steps of a fifth.
 // - The paper asks for the peak of short-lived tensors as fast memory, and for
 //   an interval's tensors to fit. With less, those that lose most per byte are
-//   fast and the rest stays slow.
+//   fast and the rest stays slow; or else those that lose most, if the step is
+//   shorter so.
 // - The room reserved in an interval is what its short-lived tensors take at
 //   most in it. A tensor leaves after its last use in an interval instead of at
 //   the end, and stays while nothing else needs its room; both in its favour.
@@ -105,7 +106,7 @@ class Search {
     if (best_.length == 0) return error_;
     const std::size_t tried = test_and_trial();
     PartitionPlan parts = cut(best_.length);
-    parts.decide(1, best_.left);
+    parts.decide(best_.how());
     Plan out = parts.plan();
     out.note = "intervals of " + std::to_string(best_.length) + " of " +
                std::to_string(layers) + " layers; " +
@@ -120,7 +121,15 @@ class Search {
   struct Choice {
     std::size_t length = 0;  // 0: none yet
     PartitionPlan::Slots left;
+    bool large_first = false;
     double ns = std::numeric_limits<double>::infinity();
+
+    PartitionPlan::Choice how() const {
+      PartitionPlan::Choice out;
+      out.left = left;
+      out.large_first = large_first;
+      return out;
+    }
   };
 
   static std::size_t longer(std::size_t n) {
@@ -140,9 +149,9 @@ class Search {
 
   // Keeps the choice if it is better than the best so far.
   bool attempt(PartitionPlan& parts, Choice choice) {
-    parts.decide(1, choice.left);
-    // The second step is the first that begins as it ends.
-    const auto out = replay(step_, room_, parts.plan(), {.steps = 2});
+    parts.decide(choice.how());
+    // Holes in fast memory settle in the first steps.
+    const auto out = replay(step_, room_, parts.plan(), {.steps = 4});
     if (!out) {
       error_ = out.error();
       return false;
@@ -155,7 +164,9 @@ class Search {
 
   void try_length(std::size_t length) {
     PartitionPlan parts = cut(length);
-    attempt(parts, {length, {}});
+    for (const bool large_first : {false, true}) {
+      attempt(parts, {length, {}, large_first});
+    }
   }
 
   // Copies that do not end with the interval before theirs, if operators left
@@ -194,14 +205,14 @@ class Search {
     const std::size_t count = parts.parts();
     std::size_t tried = 0;
     for (std::size_t p = 0; p < count; ++p) {
-      parts.decide(1, best_.left);
+      parts.decide(best_.how());
       const auto all = parts.arrivals();
       const double before = interval_ns((p + count - 1) % count);
       for (const double time : {before, 0.0}) {
         const auto rest = unfinished(all, p, time);
         if (rest.empty() || tried == trials_) continue;
         ++tried;
-        Choice choice{best_.length, best_.left};
+        Choice choice = best_;
         choice.left.insert(rest.begin(), rest.end());
         attempt(parts, std::move(choice));
       }

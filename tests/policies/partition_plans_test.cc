@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "policies/partition_plan.h"
 #include "policies/replay.h"
 #include "tests/policies/tensor_jobs.h"
 
@@ -127,7 +129,6 @@ double copies_ns(const Iteration& step, const Replayed& out) {
 }
 
 TEST_P(PartitionPlans, FitAnyRoomOnRandomJobs) {
-  std::size_t moves = 0;
   std::size_t wrapping = 0;
   for (unsigned seed = 0; seed < 24; ++seed) {
     const Iteration step =
@@ -147,12 +148,39 @@ TEST_P(PartitionPlans, FitAnyRoomOnRandomJobs) {
       ASSERT_TRUE(out) << out.error().message;
       EXPECT_LE(out->total_ns(),
                 2 * step.all_slow_ns() + copies_ns(step, *out) + 1e-3);
-      moves += out->moves.size();
     }
   }
   // The jobs are such that it matters.
-  EXPECT_GT(moves, 1000u);
   EXPECT_GT(wrapping, 20u);
+}
+
+TEST(PartitionPlan, IsLegalWhateverIsChosen) {
+  constexpr auto kAlways = std::numeric_limits<std::size_t>::max();
+  std::size_t moves = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const Iteration step = make(random_job(seed, 30 + seed * 3, false));
+    for (const double share : {0.1, 0.4, 0.7}) {
+      const Room given = room(step, share);
+      PartitionPlan parts(step, given, {0, 4, 9, 15, 22});
+      for (std::uint32_t t = 0; t < step.tensors(); ++t) parts.add({t});
+      for (const std::size_t keep : {std::size_t{0}, std::size_t{1}, kAlways}) {
+        for (const double least_gain : {0.0, 0.5}) {
+          for (const bool large_first : {false, true}) {
+            parts.decide({keep, {}, least_gain, large_first});
+            const Plan out = parts.plan();
+            const auto ok = check(out, step, given);
+            EXPECT_TRUE(ok) << seed << ' ' << share << ' ' << keep << ' '
+                            << least_gain << ok.error().message;
+            if (keep == kAlways) {
+              EXPECT_TRUE(out.moves.empty());
+            }
+            moves += out.moves.size();
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(moves, 1000u);  // so that it matters
 }
 
 TEST_P(PartitionPlans, WithAllTheRoomNothingMoves) {
@@ -209,6 +237,36 @@ TEST_P(PartitionPlans, AreFoundAgain) {
     EXPECT_EQ((*one)->moves[i].tensor, (*two)->moves[i].tensor);
     EXPECT_EQ((*one)->moves[i].start, (*two)->moves[i].start);
     EXPECT_EQ((*one)->moves[i].needed, (*two)->moves[i].needed);
+  }
+}
+
+// Its partitions are of 10 operators, so nothing is ever unused for more than
+// two of them.
+TEST(NextUse, AStepOfTwoPartitionsIsNotSwapped) {
+  const Iteration step = make(ChainJob().trace());
+  ASSERT_EQ(step.operators(), 13u);
+  auto policy =
+      Registry<Policy>::make("policy", "next_use", nlohmann::json::object());
+  ASSERT_TRUE(policy);
+  for (const double share : {0.1, 0.3, 0.4, 0.6, 0.9}) {
+    const auto found = (*policy)->plan(step, room(step, share));
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE((*found)->moves.empty()) << share;
+  }
+}
+
+TEST(NextUse, UsesFarApartAreTwoStaysAndCloseOnesAreOne) {
+  // A weight's forward and optimizer are 3 * 12 operators apart.
+  ChainJob job;
+  job.layers = 12;
+  const Iteration step = make(job.trace());
+  for (const auto& [partition, swaps] : {std::pair{4, true}, {20, false}}) {
+    auto policy = Registry<Policy>::make("policy", "next_use",
+                                         {{"partition_operators", partition}});
+    ASSERT_TRUE(policy);
+    const auto found = (*policy)->plan(step, room(step, 0.4));
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(!(*found)->moves.empty(), swaps) << partition;
   }
 }
 
