@@ -18,6 +18,16 @@ struct Nothing {
   void fields(auto&) {}
 };
 
+// By pid; only of policies that count something.
+json policy_counts(const Service& service) {
+  json out = json::object();
+  for (const auto& target : service.targets()) {
+    if (target.policy_counts.empty()) continue;
+    out[std::to_string(target.pid)] = target.policy_counts;
+  }
+  return out;
+}
+
 }  // namespace
 
 Reply answer_version(Service&, const json& request) {
@@ -40,6 +50,7 @@ Reply answer_status(Service& service, const json& request) {
       {"budget_bytes_per_s", service.budget()},
       {"windows", service.windows()},
       {"targets", service.pids()},
+      {"policy_counts", policy_counts(service)},
       {"tensors", service.tensors().alive()},
       {"observers", to_json(service.figures())},
       {"samples", to_json(service.samples())},

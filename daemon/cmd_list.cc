@@ -1,6 +1,8 @@
 // thermocline list: what is built in, with options, defaults and ranges.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -29,15 +31,41 @@ nlohmann::json as_json() {
   return all;
 }
 
+// A name and what it is, in columns as wide as the longest name asks for.
+class Lines {
+ public:
+  void add(std::string name, std::string text, std::size_t indent) {
+    auto& width = width_[indent];
+    width = std::max(width, name.size());
+    lines_.push_back({std::move(name), std::move(text), indent});
+  }
+  void print() const {
+    for (const Line& one : lines_) {
+      std::printf("%*s%-*s %s\n", static_cast<int>(one.indent), "",
+                  static_cast<int>(width_.at(one.indent)), one.name.c_str(),
+                  one.text.c_str());
+    }
+  }
+
+ private:
+  struct Line {
+    std::string name;
+    std::string text;
+    std::size_t indent = 0;
+  };
+  std::vector<Line> lines_;
+  std::map<std::size_t, std::size_t> width_;  // by indent
+};
+
 template <typename Interface>
-void print_text(const char* title) {
-  std::printf("%s\n", title);
+void add_text(Lines& lines) {
   for (const auto& [name, entry] : Registry<Interface>::entries()) {
-    std::printf("  %-16s %s\n", name.c_str(), entry.summary.c_str());
+    lines.add(name, entry.summary, 2);
     for (const auto& option : entry.options()) {
-      std::printf("    %-18s %s (default %s%s%s)\n", option.name.c_str(),
-                  option.help.c_str(), option.value.c_str(),
-                  option.range.empty() ? "" : ", ", option.range.c_str());
+      lines.add(option.name,
+                option.help + " (default " + option.value +
+                    (option.range.empty() ? "" : ", ") + option.range + ")",
+                4);
     }
   }
 }
@@ -58,11 +86,18 @@ void add_list(CLI::App& root, Outcome& outcome) {
                                {"formats", as_json<Importer>()}};
       std::printf("%s\n", all.dump(2).c_str());
     } else {
-      print_text<Policy>("policies");
-      std::printf(
-          "  %-16s %s\n", "learned",
-          "An agent trained by `thermocline train` (loaded on demand).");
-      print_text<Importer>("formats that `thermocline import` reads");
+      std::printf("policies\n");
+      Lines policies;
+      add_text<Policy>(policies);
+      policies.add("learned",
+                   "An agent trained by `thermocline train` (loaded on "
+                   "demand).",
+                   2);
+      policies.print();
+      std::printf("formats that `thermocline import` reads\n");
+      Lines formats;
+      add_text<Importer>(formats);
+      formats.print();
     }
   });
 }

@@ -18,6 +18,23 @@ double number(const nlohmann::json& from, const char* key) {
   return at != from.end() && at->is_number() ? at->get<double>() : 0.0;
 }
 
+// "pid 7: policy external: 40 asked, 2 late"
+void print_policy_counts(const std::string& policy,
+                         const nlohmann::json& targets) {
+  for (const auto& target : targets) {
+    std::string text;
+    const auto counts = target.value("policy_counts", nlohmann::json::object());
+    for (const auto& [name, count] : counts.items()) {
+      if (count == 0) continue;
+      text += (text.empty() ? "" : ", ") + count.dump() + " " + name;
+    }
+    if (text.empty()) continue;
+    std::fprintf(stderr, "pid %s: policy %s: %s\n",
+                 target.value("pid", nlohmann::json()).dump().c_str(),
+                 policy.c_str(), text.c_str());
+  }
+}
+
 void print_text(const RunReport& report, const nlohmann::json& daemon) {
   std::fprintf(stderr, "thermocline: policy %s, %s", report.policy.c_str(),
                show_seconds(report.wall_s).c_str());
@@ -31,8 +48,10 @@ void print_text(const RunReport& report, const nlohmann::json& daemon) {
   }
   std::fprintf(stderr, "\n");
   if (!daemon.is_object()) return;
-  for (const auto& [pid, figures] :
-       daemon.value("observers", nlohmann::json::object()).items()) {
+  print_policy_counts(report.policy,
+                      daemon.value("targets", nlohmann::json::array()));
+  const auto observers = daemon.value("observers", nlohmann::json::object());
+  for (const auto& [pid, figures] : observers.items()) {
     const auto line = aggregate_line(figures.get<ObserverFigures::Figures>());
     if (!line.empty())
       std::fprintf(stderr, "pid %s: %s\n", pid.c_str(), line.c_str());

@@ -106,6 +106,15 @@ std::string metrics_text(const Service& service, const Usage& usage) {
                       label("tier", service.machine().tiers[t].name));
     }
   }
+  Family counts(out, "policy_counts_total", "counter",
+                "What a target's policy counts of its own.");
+  for (const auto& one : service.managed()) {
+    const auto report = one->report();
+    for (const auto& [name, count] : report.policy_counts) {
+      counts.count(count, label("pid", std::to_string(report.pid)) + "," +
+                              label("name", name));
+    }
+  }
   Family(out, "budget_bytes_per_second", "gauge", "Bytes/s moves may use.")
       .count(service.budget());
   Family(out, "paused", "gauge", "1 while moves are paused.")

@@ -64,7 +64,8 @@ class Online {
         job_(iteration, room, options.alignment,
              [this](std::uint32_t) { return birth_; }),
         birth_(policy.birth_tier(iteration.tiers())),
-        objects_(iteration.tensors()) {
+        objects_(iteration.tensors()),
+        copy_bytes_per_s_(room.copy_bytes_per_s) {
     double fastest = 0;  // copies in either direction
     for (std::size_t t = 0; t < iteration.tiers(); ++t) {
       const Tier& tier = iteration.machine().tiers[t];
@@ -130,6 +131,7 @@ class Online {
     view.budget = static_cast<Bytes>(std::min(tokens_, 9e18));
     view.objects = objects_;
     view.tiers = tiers_;
+    view.move_ns_per_byte = move_ns_per_byte();
     const double begun = now(options_);
     const std::vector<Move> moves = policy_.decide(view);
     decisions_s_.push_back(elapsed(options_, begun));
@@ -140,6 +142,22 @@ class Online {
     since_ = 0;
     window_ns_ = 0;
     return {};
+  }
+
+  // What copies took that ended since the decision before.
+  double move_ns_per_byte() {
+    const auto& moves = job_.out().moves;
+    double ns = 0;
+    double bytes = 0;
+    for (; moves_seen_ < moves.size(); ++moves_seen_) {
+      const Moved& one = moves[moves_seen_];
+      const auto size =
+          static_cast<double>(iteration_.tensor(one.tensor).bytes);
+      ns += std::max(iteration_.times().copy_ns(one.tensor, one.from, one.to),
+                     size * 1e9 / copy_bytes_per_s_);
+      bytes += size;
+    }
+    return bytes > 0 ? ns / bytes : 0;
   }
 
   Status carry_out(const Move& move) {
@@ -168,6 +186,8 @@ class Online {
   double bytes_per_ns_ = 0;
   double tokens_ = 0;
   double most_tokens_ = 0;
+  double copy_bytes_per_s_;
+  std::size_t moves_seen_ = 0;
   std::int64_t window_ = 0;
   std::size_t since_ = 0;  // operators since the last decision
   double window_ns_ = 0;

@@ -164,6 +164,21 @@ TEST_F(ApiTest, TensorsThatLieAboutTheirSizeAreHarmless) {
   EXPECT_EQ(answer["regions"], 4);
 }
 
+TEST_F(ApiTest, WhatAPolicyCountsIsTold) {
+  EXPECT_EQ(ask(json{{"op", "status"}})["policy_counts"], json::object());
+  script->counts = {{"late", 3}};
+  const json counts = {{"late", 3}};
+  EXPECT_EQ(ask(json{{"op", "status"}})["policy_counts"]["7"], counts);
+  EXPECT_EQ(ask(json{{"op", "targets"}})["targets"][0]["policy_counts"],
+            counts);
+  const std::string text = ask(json{{"op", "metrics"}})["text"];
+  EXPECT_NE(
+      text.find(
+          "\nthermocline_policy_counts_total{pid=\"7\",name=\"late\"} 3\n"),
+      std::string::npos)
+      << text;
+}
+
 TEST_F(ApiTest, HeatIsSortedAndPaged) {
   const auto all = ask(json{{"op", "heat"}});
   EXPECT_EQ(all["total"], 4);

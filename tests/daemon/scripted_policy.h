@@ -1,6 +1,7 @@
 // ScriptedPolicy: moves what a test tells it to, and keeps what it was shown.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ struct Script {
   std::vector<ObjectView> objects;  // of the last call
   std::vector<TierView> tiers;
   Bytes budget = 0;
+  std::map<std::string, std::uint64_t> counts;  // what it says that it counted
 };
 
 class ScriptedPolicy final : public Policy {
@@ -35,6 +37,9 @@ class ScriptedPolicy final : public Policy {
     if (object >= script_->objects.size()) return 0;
     const auto& seen = script_->objects[object];
     return seen.loads + seen.stores;
+  }
+  std::map<std::string, std::uint64_t> counts() const override {
+    return script_->counts;
   }
   std::string explain(ObjectId object) const override {
     return "the script says so of " + std::to_string(object);

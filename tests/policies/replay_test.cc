@@ -193,6 +193,7 @@ class Promoter final : public Policy {
   std::vector<Move> decide(const View& view) override {
     views.push_back(view.objects[0]);
     budgets.push_back(view.budget);
+    move_ns_per_byte.push_back(view.move_ns_per_byte);
     if (view.objects[0].tier == 1 && view.objects[0].movable &&
         view.objects[0].bytes > 0 && view.window > 0) {
       return {{0, 1, 0}};
@@ -205,6 +206,7 @@ class Promoter final : public Policy {
 
   std::vector<ObjectView> views;
   std::vector<Bytes> budgets;
+  std::vector<double> move_ns_per_byte;
 };
 
 TEST_F(Replays, OnlineMovesTakeEffectWhenDone) {
@@ -222,6 +224,10 @@ TEST_F(Replays, OnlineMovesTakeEffectWhenDone) {
   EXPECT_EQ(policy.views[2].tier, 1);
   EXPECT_EQ(policy.views[3].tier, 0);
   EXPECT_TRUE(policy.views[3].movable);
+  // What a copy took is told once it is done, and once.
+  EXPECT_EQ(policy.move_ns_per_byte[2], 0);
+  EXPECT_DOUBLE_EQ(policy.move_ns_per_byte[3], 1);
+  EXPECT_EQ(policy.move_ns_per_byte[4], 0);
   // Weight 0 is read by the first forward: seen in the second window.
   EXPECT_EQ(policy.views[0].loads, 0);
   EXPECT_EQ(policy.views[1].loads, 1'000);
