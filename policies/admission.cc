@@ -1,6 +1,6 @@
 #include "policies/admission.h"
 
-#include <algorithm>
+#include "policies/tier_use.h"
 
 namespace thermocline {
 
@@ -21,15 +21,8 @@ const char* illegal_name(Illegal why) {
 Admission::Admission(const View& view)
     : view_(view),
       budget_(view.budget),
-      used_(view.tiers.size(), 0),
-      moved_(view.objects.size(), false) {
-  for (const ObjectView& object : view.objects) {
-    if (object.tier < used_.size()) used_[object.tier] += object.bytes;
-  }
-  for (std::size_t t = 0; t < used_.size(); ++t) {
-    used_[t] = std::max(used_[t], view.tiers[t].used);
-  }
-}
+      used_(tier_use(view)),
+      moved_(view.objects.size(), false) {}
 
 Illegal Admission::judge(const Move& move) const {
   if (move.object >= view_.objects.size()) return Illegal::kUnknownObject;

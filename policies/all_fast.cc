@@ -19,7 +19,8 @@ class AllFast final : public Policy {
     log_.see(view);
     log_.cool();
     // All alike: what does not fit stays out, and nothing is swapped.
-    return pack(view, std::vector<double>(view.objects.size(), 1.0));
+    score_.resize(view.objects.size(), 1.0);
+    return pack(view, score_);
   }
   double heat(ObjectId object) const override { return log_.heat(object); }
   std::string explain(ObjectId object) const override {
@@ -30,6 +31,7 @@ class AllFast final : public Policy {
 
  private:
   HeatLog log_;
+  std::vector<double> score_;
 };
 
 const Register<Policy> kEntry{

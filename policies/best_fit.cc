@@ -26,10 +26,9 @@ class Taker {
   Taker(BytesLeft& room, std::vector<ObjectId>& out) : room_(room), out_(out) {}
 
   void offer_all(std::span<const Claim> claims) {
-    std::vector<Claim> left;
     for (int round = 0; !claims.empty(); ++round) {
       if (round == kRounds) return offer_sorted(claims);
-      left = offer_buckets(claims);
+      std::vector<Claim> left = offer_buckets(claims);
       rest_.swap(left);
       claims = rest_;
     }
@@ -66,6 +65,7 @@ class Taker {
     std::uint64_t low = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t high = 0;
     Bytes bytes = 0;
+    Bytes smallest = kTooMuch;
     TierId last_tier = 0;
     bool all_inside = true;
   };
@@ -76,8 +76,9 @@ class Taker {
       out.low = std::min(out.low, key);
       out.high = std::max(out.high, key);
       out.bytes = sum(out.bytes, claim.bytes);
+      out.smallest = std::min(out.smallest, claim.bytes);
       out.last_tier = std::max(out.last_tier, claim.tier);
-      out.all_inside = out.all_inside && claim.inside;
+      out.all_inside = out.all_inside & claim.inside;
     }
     return out;
   }
@@ -102,40 +103,54 @@ class Taker {
       return static_cast<std::size_t>((all.high - bits(claim)) >> shift);
     };
     std::array<Bytes, kBuckets> held{};
+    std::array<std::uint32_t, kBuckets> count{};
     for (const Claim& claim : claims) {
-      auto& here = held[bucket(claim)];
-      here = sum(here, claim.bytes);
+      const std::size_t at = bucket(claim);
+      held[at] = sum(held[at], claim.bytes);
+      ++count[at];
     }
     std::size_t last = 0;  // where room runs out
+    std::size_t before = 0;
     for (Bytes used = 0; last + 1 < kBuckets; ++last) {
       used = sum(used, held[last]);
       if (used > free || used == kTooMuch) break;
+      before += count[last];
     }
-    std::vector<Claim> close;
-    take_before(claims, last, bucket, close);
+    std::vector<Claim> close(count[last] + 1);
+    take_before(claims, last, before, bucket, close);
     Taker(room_, out_).offer_all(close);
     std::vector<Claim> rest;
+    const Bytes most = std::max(room_.for_all, room_.for_newcomers);
+    if (room_.taken > most || all.smallest > most - room_.taken) return rest;
     for (const Claim& claim : claims) {
       if (bucket(claim) > last && room_.fits(claim)) rest.push_back(claim);
     }
     return rest;
   }
 
-  // Takes all of the buckets before `last`, and collects that one. Which side
-  // a claim is on is anyone's guess: no branch asks for it.
+  // Takes all of the buckets before `last`, which are so many, and collects
+  // that one. Which side a claim is on is anyone's guess: no branch asks for
+  // it, and what belongs to neither is written over.
   template <typename Bucket>
   void take_before(std::span<const Claim> claims, std::size_t last,
-                   const Bucket& bucket, std::vector<Claim>& close) {
-    std::size_t taken = out_.size();
-    out_.resize(taken + claims.size());
+                   std::size_t before, const Bucket& bucket,
+                   std::vector<Claim>& close) {
+    const std::size_t old = out_.size();
+    out_.resize(old + before + 1);
+    ObjectId* taken = out_.data() + old;
+    Claim* near = close.data();
+    Bytes bytes = 0;
     for (const Claim& claim : claims) {
       const auto at = bucket(claim);
-      out_[taken] = claim.id;
+      *taken = claim.id;
+      *near = claim;
       taken += at < last ? 1 : 0;
-      room_.taken += at < last ? claim.bytes : 0;
-      if (at == last) close.push_back(claim);
+      near += at == last ? 1 : 0;
+      bytes += at < last ? claim.bytes : 0;
     }
-    out_.resize(taken);
+    room_.taken += bytes;
+    out_.pop_back();
+    close.pop_back();
   }
 
   BytesLeft& room_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "estimator/access_cost.h"
 
@@ -47,31 +48,40 @@ void HeatLog::see(const View& view) {
   per_byte_.resize(count);
   tier_.resize(count, kNoTier);
   movable_.resize(count, 1);
-  touched_.clear();
-  window_accesses_ = 0;
-  for (std::size_t i = 0; i < view.objects.size(); ++i) {
-    const ObjectView& now = view.objects[i];
+  touched_.resize(count);
+  note(view.objects);
+}
+
+// One pass, for the view of a large job is more than a processor caches; what
+// it adds up stays in registers.
+void HeatLog::note(std::span<const ObjectView> objects) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double per_unit = 1 / unit_;  // exact: a power of two
+  double most = most_;
+  double least = period_ > 0 ? period_ : kNone;
+  double accesses = 0;
+  Touched* touched = touched_.data();
+  for (const ObjectView& now : objects) {
+    const ObjectId i = now.id;
     if (bytes_[i] != now.bytes) {
       bytes_[i] = now.bytes;
       per_byte_[i] = now.bytes > 0 ? 1 / static_cast<double>(now.bytes) : 0;
     }
     tier_[i] = now.tier;
     movable_[i] = now.movable ? 1 : 0;
-    if (now.loads > 0 || now.stores > 0) add(now);
+    if (!(now.loads > 0 || now.stores > 0)) continue;
+    *touched++ = {i, now.loads, now.stores};
+    accesses += now.loads + now.stores;
+    const double loads = loads_[i] += now.loads * per_unit;
+    const double stores = stores_[i] += now.stores * per_unit;
+    most = std::max(most, std::max(loads, stores));
+    least = std::min(least, std::min(now.loads > 0 ? now.loads : kNone,
+                                     now.stores > 0 ? now.stores : kNone));
   }
-}
-
-void HeatLog::add(const ObjectView& now) {
-  touched_.push_back({now.id, now.loads, now.stores});
-  window_accesses_ += now.loads + now.stores;
-  double& loads = loads_[now.id];
-  double& stores = stores_[now.id];
-  loads += now.loads / unit_;
-  stores += now.stores / unit_;
-  most_ = std::max({most_, loads, stores});
-  for (const double count : {now.loads, now.stores}) {
-    if (count > 0 && (period_ <= 0 || count < period_)) period_ = count;
-  }
+  touched_end_ = static_cast<std::size_t>(touched - touched_.data());
+  window_accesses_ = accesses;
+  most_ = most;
+  period_ = least < kNone ? least : 0;
 }
 
 bool HeatLog::cool(double above) {
@@ -137,10 +147,11 @@ std::string HeatLog::describe(ObjectId object) const {
   if (tier == 0) where += " (fastest)";
   if (tier + std::size_t{1} == tiers_ && tiers_ > 1) where += " (slowest)";
   if (movable_[object] == 0) where += ", not movable";
+  const auto all = touched();
   const auto seen = std::lower_bound(
-      touched_.begin(), touched_.end(), object,
+      all.begin(), all.end(), object,
       [](const Touched& one, ObjectId id) { return one.object < id; });
-  const bool touched = seen != touched_.end() && seen->object == object;
+  const bool touched = seen != all.end() && seen->object == object;
   return where + ": " + whole(touched ? seen->loads : 0) + " loads and " +
          whole(touched ? seen->stores : 0) +
          " stores in the last window, rank " + std::to_string(rank) + " of " +

@@ -8,6 +8,7 @@
 // Thread safety: none. Units: estimated accesses; nanoseconds per window.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,13 @@ class HeatLog {
   /// Loads and stores of all objects in the last window, not cooled.
   double window_accesses() const { return window_accesses_; }
   /// The objects with accesses in the last window, by id.
-  const std::vector<Touched>& touched() const { return touched_; }
+  std::span<const Touched> touched() const {
+    return std::span(touched_).first(touched_end_);
+  }
+  /// What a view said last of each object: much less to read than the view.
+  const std::vector<Bytes>& bytes() const { return bytes_; }
+  const std::vector<TierId>& tier() const { return tier_; }
+  const std::vector<std::uint8_t>& movable() const { return movable_; }
   /// 1 / bytes of each object, 0 for one without.
   const std::vector<double>& per_byte() const { return per_byte_; }
   /// What one load, one store loses in the slowest against the fastest tier.
@@ -64,7 +71,7 @@ class HeatLog {
   std::string describe(ObjectId object) const;
 
  private:
-  void add(const ObjectView& now);
+  void note(std::span<const ObjectView> objects);
   void rescale();
 
   // Column by column, for a decision passes over all of them. Counts are kept
@@ -75,7 +82,8 @@ class HeatLog {
   std::vector<double> per_byte_;  // 1 / bytes, or 0
   std::vector<TierId> tier_;
   std::vector<std::uint8_t> movable_;
-  std::vector<Touched> touched_;
+  std::vector<Touched> touched_;  // the first touched_end_; never shrinks
+  std::size_t touched_end_ = 0;
   double unit_ = 1;
   double window_accesses_ = 0;
   double most_ = 0;  // the largest count of all, in units

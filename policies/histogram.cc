@@ -113,14 +113,18 @@ class Histogram final : public Policy {
   void count(const View& view) {
     log_.accesses_per_byte(score_);
     bin_.resize(score_.size());
-    held_.fill(0);
+    // Neighbours are often of one bin and would wait for one another's sum:
+    // every other object has sums of its own.
+    std::array<std::array<double, kBins>, 2> held{};
     const double samples = kHugePage / options_.sample;
+    const Bytes* const bytes = log_.bytes().data();
     for (std::size_t i = 0; i < view.objects.size(); ++i) {
       const int bin = bin_of(score_[i] * samples);
       bin_[i] = static_cast<std::uint8_t>(bin);
-      held_[static_cast<std::size_t>(bin)] +=
-          static_cast<double>(view.objects[i].bytes);
+      held[i % 2][static_cast<std::size_t>(bin)] +=
+          static_cast<double>(bytes[i]);
     }
+    for (std::size_t b = 0; b < kBins; ++b) held_[b] = held[0][b] + held[1][b];
   }
 
   void find_threshold(double room) {
@@ -146,8 +150,9 @@ class Histogram final : public Policy {
       worth[0][b] = bin >= hot_ ? hot : bin >= warm_ ? kWarm : 0;
       worth[1][b] = bin >= hot_ ? hot : 0;
     }
+    const TierId* const tier = log_.tier().data();
     for (std::size_t i = 0; i < view.objects.size(); ++i) {
-      score_[i] = worth[view.objects[i].tier == 0 ? 0 : 1][bin_[i]];
+      score_[i] = worth[tier[i] == 0 ? 0 : 1][bin_[i]];
     }
   }
 

@@ -101,9 +101,10 @@ class Interleave final : public Policy {
 
   // What part of all bytes each tier is to hold: the last takes what is over.
   std::vector<double> shares(const View& view) const {
+    const auto& bytes = log_.bytes();
     double left = 0;
-    for (const ObjectView& object : view.objects) {
-      left += static_cast<double>(object.bytes);
+    for (std::size_t i = 0; i < view.objects.size(); ++i) {
+      left += static_cast<double>(bytes[i]);
     }
     const std::size_t tiers = view.tiers.size();
     std::vector<double> out(tiers, 0);
@@ -140,7 +141,13 @@ class Interleave final : public Policy {
     for (std::size_t t = 0; same && t < ends.size(); ++t) {
       same = std::abs(ends[t] - ends_[t]) <= tolerance_;
     }
-    if (!same) ends_ = std::move(ends);
+    if (!same) {
+      ends_ = std::move(ends);
+      home_.clear();
+    }
+    for (std::size_t i = home_.size(); i < log_.size(); ++i) {
+      home_.push_back(home(static_cast<ObjectId>(i)));
+    }
   }
 
   TierId home(ObjectId object) const {
@@ -151,19 +158,30 @@ class Interleave final : public Policy {
     return static_cast<TierId>(tier);
   }
 
-  std::vector<Move> moves(const View& view) const {
-    std::vector<Move> down;
-    std::vector<Move> up;
-    for (const ObjectView& object : view.objects) {
-      const TierId to = home(object.id);
-      if (!object.movable || object.bytes == 0 || to == object.tier) continue;
-      (to > object.tier ? down : up).push_back({object.id, object.tier, to});
+  std::vector<Move> moves(const View& view) {
+    // Which objects, first: most lie where they belong.
+    const std::size_t count = view.objects.size();
+    down_.resize(count + 1);
+    up_.resize(count + 1);
+    ObjectId* down_end = down_.data();
+    ObjectId* up_end = up_.data();
+    const TierId* const tier = log_.tier().data();
+    const std::uint8_t* const movable = log_.movable().data();
+    const Bytes* const bytes = log_.bytes().data();
+    for (ObjectId i = 0; i < count; ++i) {
+      const bool can = (movable[i] != 0) & (bytes[i] > 0);
+      *down_end = *up_end = i;
+      down_end += can & (home_[i] > tier[i]) ? 1 : 0;
+      up_end += can & (home_[i] < tier[i]) ? 1 : 0;
     }
+    const std::span<const ObjectId> down(down_.data(), down_end);
+    const std::span<const ObjectId> up(up_.data(), up_end);
     std::vector<Move> out;
     Admission admission(view);
-    const auto admit = [&](const std::vector<Move>& wanted) {
-      for (const Move& move : wanted) {
+    const auto admit = [&](std::span<const ObjectId> wanted) {
+      for (const ObjectId i : wanted) {
         if (admission.budget() == 0) return;
+        const Move move{i, tier[i], home_[i]};
         if (admission.offer(move) == Illegal::kNo) out.push_back(move);
       }
     };
@@ -179,6 +197,9 @@ class Interleave final : public Policy {
   double tolerance_;
   std::vector<double> given_;
   HeatLog log_;
+  std::vector<TierId> home_;  // by object
+  std::vector<ObjectId> down_;
+  std::vector<ObjectId> up_;
   std::vector<double> ends_;  // of each tier's part of the row from 0 to 1
 };
 

@@ -67,6 +67,9 @@ class Average {
     value_[object] += alpha_ * lost / keep_;
   }
   double operator[](ObjectId object) const { return value_[object] * keep_; }
+  /// (*this)[i] is values()[i] * keep().
+  const double* values() const { return value_.data(); }
+  double keep() const { return keep_; }
 
  private:
   std::vector<double> value_;
@@ -175,8 +178,13 @@ class RecencyFrequency final : public Policy {
         change_.changed() ? options_.recency_after_change : options_.recency;
     const double cold = std::min(log_.load_ns(), log_.store_ns());
     before_.swap(score_);
-    for (ObjectId i = 0; i < count; ++i) {
-      const double score = recent * short_[i] + (1 - recent) * long_[i];
+    const double* const late = short_.values();
+    const double* const early = long_.values();
+    const double keep_late = short_.keep();
+    const double keep_early = long_.keep();
+    for (std::size_t i = 0; i < count; ++i) {
+      const double score = recent * (late[i] * keep_late) +
+                           (1 - recent) * (early[i] * keep_early);
       score_[i] = score < cold ? 0 : score;
     }
   }
@@ -189,26 +197,33 @@ class RecencyFrequency final : public Policy {
   void choose_hot(const View& view) {
     // Here and below, no branch asks what an object is like: nobody could
     // guess, and wrong guesses were half of a decision's time.
-    claims_.resize(view.objects.size());
-    std::size_t claims = 0;
-    for (const ObjectView& object : view.objects) {
-      const double score = score_[object.id];
-      claims_[claims] = {density(object.id, score), object.bytes, object.id,
-                         object.tier, false};
-      claims += ((score > 0) & (object.bytes > 0)) ? 1 : 0;
+    const std::size_t count = view.objects.size();
+    claims_.resize(count + 1);
+    Claim* end = claims_.data();
+    const double* const per_byte = log_.per_byte().data();
+    const Bytes* const bytes = log_.bytes().data();
+    const TierId* const tier = log_.tier().data();
+    for (ObjectId i = 0; i < count; ++i) {
+      *end = {score_[i] * per_byte[i], bytes[i], i, tier[i], false};
+      end += (score_[i] > 0) & (bytes[i] > 0) ? 1 : 0;
     }
     BytesLeft all{0, room(view), room(view)};
     hot_.clear();
-    take_best(std::span(claims_).first(claims), all, hot_);
+    take_best({claims_.data(), end}, all, hot_);
     // Those that were not chosen begin anew.
     chosen_.assign(age_.size(), 0);
     for (const ObjectId i : hot_) chosen_[i] = 1;
+    std::uint16_t* const age = age_.data();
+    std::uint8_t* const ready = ready_.data();
+    const std::uint8_t* const chosen = chosen_.data();
+    const double* const score = score_.data();
+    const double* const before = before_.data();
     for (std::size_t i = 0; i < age_.size(); ++i) {
-      const int aged = std::min(age_[i] + 1, 65535) * chosen_[i];
-      age_[i] = static_cast<std::uint16_t>(aged);
-      const bool steady = (aged >= kRounds) & (score_[i] >= before_[i]);
-      const bool ready = (aged > 0) & ((ready_[i] != 0) | steady);
-      ready_[i] = static_cast<std::uint8_t>(ready);
+      const int aged = std::min(age[i] + 1, 65535) * chosen[i];
+      age[i] = static_cast<std::uint16_t>(aged);
+      const bool steady = (aged >= kRounds) & (score[i] >= before[i]);
+      const bool is = (aged > 0) & ((ready[i] != 0) | steady);
+      ready[i] = static_cast<std::uint8_t>(is);
     }
   }
 
@@ -228,27 +243,37 @@ class RecencyFrequency final : public Policy {
   }
 
   std::vector<Move> choose_moves(const View& view) {
-    up_.resize(view.objects.size());
-    down_.resize(view.objects.size());
-    std::size_t up = 0;
-    std::size_t down = 0;
-    for (const ObjectView& object : view.objects) {
-      const ObjectId i = object.id;
-      const bool can = object.movable & (object.bytes > 0);
-      const Claim claim{density(i, score_[i]), object.bytes, i, object.tier,
-                        object.tier == 0};
-      up_[up] = claim;
-      up += (can & (object.tier > 0) & (ready_[i] != 0)) ? 1 : 0;
-      down_[down] = claim;
-      down += (can & (object.tier == 0) & (chosen_[i] == 0)) ? 1 : 0;
+    // First which, then what of them: few move in a window.
+    const std::size_t count = view.objects.size();
+    up_ids_.resize(count + 1);
+    down_ids_.resize(count + 1);
+    ObjectId* up = up_ids_.data();
+    ObjectId* down = down_ids_.data();
+    const TierId* const tier = log_.tier().data();
+    const std::uint8_t* const movable = log_.movable().data();
+    const Bytes* const bytes = log_.bytes().data();
+    for (ObjectId i = 0; i < count; ++i) {
+      const bool can = (movable[i] != 0) & (bytes[i] > 0);
+      *up = *down = i;
+      up += (can & (tier[i] > 0) & (ready_[i] != 0)) ? 1 : 0;
+      down += (can & (tier[i] == 0) & (chosen_[i] == 0)) ? 1 : 0;
     }
+    claim({up_ids_.data(), up}, up_);
+    claim({down_ids_.data(), down}, down_);
     const SwapLimits limits{room(view), static_cast<double>(view.window_ns),
                             cost_};
-    return swaps(view, std::span(up_).first(up), std::span(down_).first(down),
-                 limits,
+    return swaps(view, up_, down_, limits,
                  [this](const Claim& hot, std::span<const Claim> leaving) {
                    return pays(hot, leaving);
                  });
+  }
+
+  void claim(std::span<const ObjectId> ids, std::vector<Claim>& out) const {
+    out.clear();
+    for (const ObjectId i : ids) {
+      out.push_back({density(i, score_[i]), log_.bytes()[i], i, log_.tier()[i],
+                     log_.tier()[i] == 0});
+    }
   }
 
   Bytes room(const View& view) const {
@@ -286,6 +311,8 @@ class RecencyFrequency final : public Policy {
   std::vector<std::uint8_t> chosen_;
   std::vector<Claim> claims_;
   std::vector<ObjectId> hot_;
+  std::vector<ObjectId> up_ids_;
+  std::vector<ObjectId> down_ids_;
   std::vector<Claim> up_;
   std::vector<Claim> down_;
   double cost_ = 0;  // of a move, ns per byte

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "policies/tier_use.h"
+
 namespace thermocline {
 namespace {
 
@@ -22,15 +24,9 @@ class Swapper {
         limits_(limits),
         time_ns_(limits.time_ns),
         budget_(view.budget),
-        used_(view.tiers.size(), 0),
+        used_(tier_use(view)),
         down_(down),
         staying_(down.size()) {
-    for (const ObjectView& object : view.objects) {
-      if (object.tier < used_.size()) used_[object.tier] += object.bytes;
-    }
-    for (std::size_t t = 0; t < used_.size(); ++t) {
-      used_[t] = std::max(used_[t], view.tiers[t].used);
-    }
     std::make_heap(down_.begin(), down_.end(), colder_last);
   }
 
