@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/commands.h"
+#include "daemon/evaluate_tuned.h"
 #include "daemon/paths.h"
 #include "daemon/runner.h"
 #include "daemon/units.h"
@@ -58,6 +59,26 @@ void print_text(const RunReport& report, const nlohmann::json& daemon) {
   }
 }
 
+// Takes the policy's options from a file of `thermocline tune`.
+Status take_tuned(const std::string& path, RunOptions& options) {
+  if (path.empty()) return {};
+  if (!options.options.empty()) {
+    return invalid("--tuned and --options both give options; take one");
+  }
+  const std::string policy = policy_of(options);
+  if (!options.agent.empty()) {
+    return invalid("--tuned has no options for an agent");
+  }
+  const auto tuned = Tuned::load(path);
+  if (!tuned) return tuned.error();
+  const auto at = tuned->policies.find(policy);
+  if (at == tuned->policies.end()) {
+    return invalid(path + ": has no options for the policy " + policy);
+  }
+  options.options = at->second.options;
+  return {};
+}
+
 void run(const RunOptions& options, bool json, Outcome& outcome) {
   if (!options.agent.empty() && !options.policy.empty() &&
       options.policy != "learned") {
@@ -87,6 +108,7 @@ void run(const RunOptions& options, bool json, Outcome& outcome) {
 void add_run(CLI::App& root, Outcome& outcome) {
   auto options = std::make_shared<RunOptions>();
   auto json = std::make_shared<bool>(false);
+  auto tuned = std::make_shared<std::string>();
   auto no_tensors = std::make_shared<bool>(false);
   options->socket = default_socket();
   auto* command = root.add_subcommand(
@@ -98,6 +120,8 @@ void add_run(CLI::App& root, Outcome& outcome) {
                       "--agent, else hottest_first");
   command->add_option("--options", options->options,
                       "options of the policy, as JSON");
+  command->add_option("--tuned", *tuned,
+                      "file of `thermocline tune` to take them from");
   command->add_option("--machine", options->machine,
                       "machine description (JSON); default: ask the kernel");
   command
@@ -123,8 +147,11 @@ void add_run(CLI::App& root, Outcome& outcome) {
   command->add_option("command", options->command, "the job, after --")
       ->required();
   command->positionals_at_end();
-  command->callback([options, json, no_tensors, &outcome] {
+  command->callback([options, json, tuned, no_tensors, &outcome] {
     options->tensors = !*no_tensors;
+    if (auto ok = take_tuned(*tuned, *options); !ok) {
+      return outcome.fail(ok.error(), 2);
+    }
     run(*options, *json, outcome);
   });
 }

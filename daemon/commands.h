@@ -32,6 +32,7 @@ void add_attach(CLI::App& root, Outcome& outcome);
 void add_query(CLI::App& root, Outcome& outcome);
 void add_estimate(CLI::App& root, Outcome& outcome);
 void add_evaluate(CLI::App& root, Outcome& outcome);
+void add_tune(CLI::App& root, Outcome& outcome);
 void add_info(CLI::App& root, Outcome& outcome);
 void add_export(CLI::App& root, Outcome& outcome);
 void add_import(CLI::App& root, Outcome& outcome);

@@ -40,11 +40,11 @@ void print(const EvaluatedTable& table, const EvaluatedShare& here) {
   line("[all_slow]", show_seconds(table.all_slow_ns / 1e9), "", "", "");
   for (const EvaluatedRow& row : here.rows) {
     if (!row.error.empty()) {
-      std::printf("  %-22s failed: %s\n", row.policy.c_str(),
+      std::printf("  %-22s failed: %s\n", row.who.name().c_str(),
                   row.error.c_str());
       continue;
     }
-    line(row.policy.c_str(), show_seconds(row.time_ns / 1e9),
+    line(row.who.name().c_str(), show_seconds(row.time_ns / 1e9),
          percent(row.gap_closed), show_bytes(row.moved_bytes),
          decision_of(row));
   }
@@ -57,21 +57,28 @@ void print(const EvaluatedTable& table, const EvaluatedShare& here) {
   if (!here.note.empty()) std::printf("  note: %s\n", here.note.c_str());
   for (const EvaluatedRow& row : here.rows) {
     if (!row.note.empty()) {
-      std::printf("  note: %s: %s\n", row.policy.c_str(), row.note.c_str());
+      std::printf("  note: %s: %s\n", row.who.name().c_str(), row.note.c_str());
     }
     if (row.unplaced > 0) {
       std::printf(
           "  note: %s: %zu times a tensor found no hole where it was "
           "to go\n",
-          row.policy.c_str(), row.unplaced);
+          row.who.name().c_str(), row.unplaced);
     }
   }
 }
 
 Json json_of(const EvaluatedRow& row) {
-  if (!row.error.empty()) return {{"policy", row.policy}, {"error", row.error}};
-  Json out = {{"policy", row.policy},
-              {"time_ns", row.time_ns},
+  Json out = {{"policy", row.who.policy}};
+  if (!row.who.variant.empty()) {
+    out["variant"] = row.who.variant;
+    out["options"] = Json::parse(row.who.options, nullptr, false);
+  }
+  if (!row.error.empty()) {
+    out["error"] = row.error;
+    return out;
+  }
+  out.update({{"time_ns", row.time_ns},
               {"gap_closed", nullptr},
               {"moved_bytes", row.moved_bytes},
               {"planned", row.planned},
@@ -79,7 +86,7 @@ Json json_of(const EvaluatedRow& row) {
               {"decision_median_s", row.decision_median_s},
               {"decision_max_s", row.decision_max_s},
               {"unplaced", row.unplaced},
-              {"note", row.note}};
+              {"note", row.note}});
   if (row.gap_closed) out["gap_closed"] = *row.gap_closed;
   return out;
 }

@@ -133,14 +133,14 @@ EvaluatedShare bounds(const EvaluatedJob& job, double share) {
   return out;
 }
 
-EvaluatedRow run_one(const EvaluatedJob& job, const std::string& name,
-                     double share, const EvaluateOptions& given,
-                     const GoOn& go_on) {
+}  // namespace
+
+EvaluatedRow evaluate_one(const EvaluatedJob& job, const Contestant& who,
+                          double share, const EvaluateOptions& given,
+                          const GoOn& go_on) {
   EvaluatedRow row;
-  row.policy = name;
-  const auto options = given.options.find(name);
-  const auto policy =
-      make_policy(name, options == given.options.end() ? "" : options->second);
+  row.who = who;
+  const auto policy = make_policy(who.policy, who.options);
   if (!policy) {
     row.error = policy.error().message;
   } else if (job.step) {
@@ -150,8 +150,6 @@ EvaluatedRow run_one(const EvaluatedJob& job, const std::string& name,
   }
   return row;
 }
-
-}  // namespace
 
 Status evaluate(const std::vector<EvaluatedJob>& jobs,
                 const EvaluateOptions& options,
@@ -176,13 +174,13 @@ Status evaluate(const std::vector<EvaluatedJob>& jobs,
       EvaluatedShare& here = table.shares.back();
       now = job.name + ", first_touch";
       const EvaluatedRow base =
-          run_one(job, "first_touch", share, options, more);
+          evaluate_one(job, {"first_touch", "", ""}, share, options, more);
       if (stopped) return interrupted("stopped");
       done += 1;
       const double gap = base.time_ns - table.all_fast_ns;
-      for (const std::string& name : options.policies) {
-        now = job.name + ", " + name;
-        EvaluatedRow row = run_one(job, name, share, options, more);
+      for (const Contestant& who : options.policies) {
+        now = job.name + ", " + who.name();
+        EvaluatedRow row = evaluate_one(job, who, share, options, more);
         if (stopped) return interrupted("stopped");
         done += 1;
         if (row.error.empty() && base.error.empty() &&

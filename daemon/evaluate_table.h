@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -20,8 +19,20 @@
 
 namespace thermocline {
 
-struct EvaluatedRow {
+// A policy as it takes part.
+struct Contestant {
   std::string policy;
+  std::string options;  // JSON text; empty: the defaults
+  std::string variant;  // "tuned", or empty
+
+  /// "histogram (tuned)"
+  std::string name() const {
+    return variant.empty() ? policy : policy + " (" + variant + ")";
+  }
+};
+
+struct EvaluatedRow {
+  Contestant who;
   double time_ns = 0;
   // 0: first_touch, 1: all_fast; none where these two are the same.
   std::optional<double> gap_closed;
@@ -56,13 +67,18 @@ struct EvaluatedTable {
 };
 
 struct EvaluateOptions {
-  std::vector<std::string> policies;
-  std::map<std::string, std::string> options;  // by policy, JSON text
+  std::vector<Contestant> policies;
   std::vector<double> shares;
   std::size_t steps = 8;
   Bytes alignment = 64;
   double copy_bytes_per_s = 0;  // 0: as fast as the tiers are
 };
+
+/// One row but for the share of the gap. `go_on`: false stops; the row is then
+/// of no use.
+EvaluatedRow evaluate_one(const EvaluatedJob& job, const Contestant& who,
+                          double share, const EvaluateOptions& options,
+                          const std::function<bool()>& go_on);
 
 /// Fills `out` as it goes, so that what is there can be shown when it is
 /// stopped. `go_on` is asked often, with the share done (0 to 1) and what is

@@ -22,11 +22,6 @@
 namespace thermocline {
 namespace {
 
-std::string policy_of(const RunOptions& options) {
-  if (!options.policy.empty()) return options.policy;
-  return options.agent.empty() ? "hottest_first" : "learned";
-}
-
 bool places_at_birth(const std::string& policy) {
   return policy == "first_touch" || policy == "all_fast" ||
          policy == "all_slow";
@@ -120,6 +115,11 @@ std::string collect(Job& daemon, const std::string& path, RunReport& report) {
 }
 
 }  // namespace
+
+std::string policy_of(const RunOptions& options) {
+  if (!options.policy.empty()) return options.policy;
+  return options.agent.empty() ? "hottest_first" : "learned";
+}
 
 Result<RunReport> run_job(const RunOptions& options) {
   RunReport report;

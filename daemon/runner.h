@@ -29,6 +29,9 @@ struct RunOptions {
   AggregateRequest aggregate;
 };
 
+/// The policy that the options ask for, or else the default.
+std::string policy_of(const RunOptions& options);
+
 struct RunReport {
   int exit_status = 0;
   double wall_s = 0;

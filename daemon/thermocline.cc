@@ -18,9 +18,10 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("`thermocline COMMAND --help` explains a command.");
   Outcome outcome;
-  for (const auto add : {add_record, add_train, add_run, add_attach, add_query,
-                         add_estimate, add_evaluate, add_info, add_export,
-                         add_import, add_list, add_doctor, add_probe}) {
+  for (const auto add :
+       {add_record, add_train, add_run, add_attach, add_query, add_estimate,
+        add_evaluate, add_tune, add_info, add_export, add_import, add_list,
+        add_doctor, add_probe}) {
     add(app, outcome);
   }
   if (argc > 1 && argv[1][0] != '-') {

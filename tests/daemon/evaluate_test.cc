@@ -1,5 +1,6 @@
 // thermocline evaluate, from the outside, on jobs whose times are known.
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/daemon/commands.h"
@@ -91,6 +92,76 @@ TEST_F(Evaluate, ItIsStoppedWithATableOfWhatWasDone) {
   EXPECT_NE(child.output().find("[bound]"), std::string::npos)
       << child.output();
   EXPECT_NE(child.output().find("stopped"), std::string::npos);
+}
+
+TEST_F(Evaluate, ExternalIsLeftOutOfAllAndSaysSo) {
+  const json out = answer(
+      {chain(), "--fast-share", "0.5", "--policies", "all", "--steps", "2"});
+  bool said = false;
+  for (const auto& note : out["notes"]) {
+    said = said || note.get<std::string>().find("external is left out") == 0;
+  }
+  EXPECT_TRUE(said) << out["notes"];
+  for (const json& row : out["jobs"][0]["shares"][0]["policies"]) {
+    EXPECT_NE(row["policy"], "external");
+  }
+}
+
+TEST_F(Evaluate, TunedVariantsStandBesideTheirPolicies) {
+  ChainJob other;
+  other.layers = 6;
+  const std::string training = write("training.trace", other.trace());
+  const std::string tuned = scratch / "tuned.json";
+  const auto ran = run({"tune", training, "-o", tuned, "--fast-share", "0.4",
+                        "--policies", "interleave,first_touch", "--quiet"});
+  ASSERT_EQ(ran.status, 0) << ran.output;
+  EXPECT_NE(ran.output.find("interleave"), std::string::npos) << ran.output;
+  const json out = answer({chain(), "--fast-share", "0.4", "--policies",
+                           "first_touch,interleave", "--tuned", tuned});
+  const json& rows = out["jobs"][0]["shares"][0]["policies"];
+  ASSERT_EQ(rows.size(), 3u) << rows;
+  EXPECT_FALSE(rows[1].contains("variant"));
+  EXPECT_EQ(rows[2]["policy"], "interleave");
+  EXPECT_EQ(rows[2]["variant"], "tuned");
+  EXPECT_TRUE(rows[2]["options"].is_object());
+
+  // What it was tuned on is no test of it, under whatever name.
+  const std::string copy = write("copy.trace", other.trace());
+  expect_refused({"evaluate", training, "--tuned", tuned},
+                 {"tuned.json", "training.trace"}, 2);
+  expect_refused({"evaluate", copy, "--tuned", tuned},
+                 {"tuned.json", "copy.trace", "training.trace"}, 2);
+  expect_refused(
+      {"evaluate", chain(), "--policies", "all_slow", "--tuned", tuned},
+      {"tuned.json", "none of the policies"}, 2);
+  expect_refused({"evaluate", chain(), "--tuned", training},
+                 {"training.trace", "thermocline tune"}, 2);
+  expect_refused(
+      {"run", "--tuned", tuned, "--policy", "histogram", "--", "true"},
+      {"tuned.json", "histogram"}, 2);
+}
+
+TEST_F(Evaluate, TuningThatIsStoppedKeepsWhatWasDone) {
+  const std::string trace = chain();
+  const std::string tuned = scratch / "tuned.json";
+  Child child({THERMOCLINE, "tune", trace, "-o", tuned, "--policies",
+               "interleave", "--steps", "100000", "--quiet"});
+  ::usleep(300'000);
+  child.signal(SIGINT);
+  EXPECT_EQ(child.wait(), 130);
+  EXPECT_NE(child.output().find("stopped"), std::string::npos)
+      << child.output();
+  std::ifstream in(tuned);
+  const json out = json::parse(in, nullptr, false);
+  ASSERT_TRUE(out.is_object());
+  EXPECT_EQ(out["complete"], false);
+}
+
+TEST_F(Evaluate, NothingToTuneIsSaid) {
+  const std::string trace = chain();
+  expect_refused(
+      {"tune", trace, "-o", scratch / "t.json", "--policies", "all_slow"},
+      {"grid"});
 }
 
 TEST_F(Evaluate, RefusesWhatItCannotUse) {

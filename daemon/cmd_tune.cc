@@ -1,0 +1,186 @@
+// thermocline tune: searches the options of policies on recorded traces.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "daemon/commands.h"
+#include "daemon/evaluate_arguments.h"
+#include "daemon/evaluate_grid.h"
+#include "daemon/evaluate_tuned.h"
+
+namespace thermocline {
+namespace {
+
+struct Arguments : EvaluateArguments {
+  std::string output;
+};
+
+// Options of which the given ones are part, whatever the grid says.
+std::string with(const std::string& grid, const std::string& given) {
+  auto out = nlohmann::ordered_json::parse(grid, nullptr, false);
+  const auto fixed = nlohmann::ordered_json::parse(given.empty() ? "{}" : given,
+                                                   nullptr, false);
+  if (fixed.is_object()) out.update(fixed);
+  return out.dump();
+}
+
+class Search {
+ public:
+  Search(const Arguments& given, const std::vector<EvaluatedJob>& jobs)
+      : given_(given), jobs_(jobs), progress_(given.quiet) {
+    for (const Contestant& one : given.table.policies) {
+      auto grid = tuning_grid(one.policy);
+      if (grid.size() == 1) continue;
+      all_ += static_cast<double>(grid.size());
+      grids_.emplace_back(one, std::move(grid));
+    }
+  }
+  bool empty() const { return grids_.empty(); }
+
+  // Policy by policy; false: stopped, `out` has those that were done.
+  Status run(Tuned& out) {
+    for (const EvaluatedJob& job : jobs_) {
+      for (const double share : given_.table.shares) {
+        now_ = job.name + ", first_touch";
+        const auto row = evaluate(job, {"first_touch", "", ""}, share);
+        if (!row) return row.error();
+        base_.push_back(row->time_ns);
+      }
+    }
+    for (const auto& [who, grid] : grids_) {
+      if (auto ok = tune(who, grid, out); !ok) return ok;
+    }
+    return {};
+  }
+
+ private:
+  Result<EvaluatedRow> evaluate(const EvaluatedJob& job, const Contestant& who,
+                                double share) {
+    bool stopped = false;
+    auto row = evaluate_one(job, who, share, given_.table, [&] {
+      stopped = stopped || !progress_.show(done_ / all_, now_);
+      return !stopped;
+    });
+    if (stopped) return interrupted("stopped");
+    return row;
+  }
+
+  // Geometric mean of the time over first_touch's; infinite where it fails.
+  Result<double> time(const Contestant& who) {
+    double sum = 0;
+    std::size_t at = 0;
+    for (const EvaluatedJob& job : jobs_) {
+      for (const double share : given_.table.shares) {
+        const auto row = evaluate(job, who, share);
+        if (!row) return row.error();
+        if (!row->error.empty()) return std::numeric_limits<double>::infinity();
+        sum += std::log(row->time_ns / base_[at++]);
+      }
+    }
+    return std::exp(sum / static_cast<double>(at));
+  }
+
+  Status tune(Contestant who, const std::vector<std::string>& grid,
+              Tuned& out) {
+    const std::string fixed = who.options;
+    Tuned::Options best;
+    best.time = std::numeric_limits<double>::infinity();
+    for (const std::string& options : grid) {
+      now_ = who.policy + " " + options;
+      who.options = with(options, fixed);
+      const auto took = time(who);
+      if (!took) return took.error();
+      if (best.tried++ == 0) best.default_time = *took;
+      if (std::isinf(*took)) ++best.failed;
+      if (*took < best.time) {
+        best.time = *took;
+        best.options = who.options;
+      }
+      done_ += 1;
+    }
+    if (best.options.empty()) {
+      return invalid(who.policy +
+                     ": no options of its grid work on all traces");
+    }
+    out.policies[who.policy] = best;
+    return {};
+  }
+
+  const Arguments& given_;
+  const std::vector<EvaluatedJob>& jobs_;
+  EvaluateProgress progress_;
+  std::vector<std::pair<Contestant, std::vector<std::string>>> grids_;
+  std::vector<double> base_;  // by job and share
+  double all_ = 0;
+  double done_ = 0;
+  std::string now_;
+};
+
+void print(const Tuned& tuned) {
+  std::printf("time over first_touch's (geometric mean)\n");
+  std::printf("  %-18s %8s %8s %6s  %s\n", "policy", "default", "tuned",
+              "tried", "options");
+  for (const auto& [name, one] : tuned.policies) {
+    std::printf("  %-18s %8.3f %8.3f %6zu  %s\n", name.c_str(),
+                one.default_time, one.time, one.tried, one.options.c_str());
+  }
+  std::fflush(stdout);
+}
+
+void run(Arguments& given, Outcome& outcome) {
+  std::vector<std::string> notes;
+  if (auto ok = given.read(notes); !ok) return outcome.fail(ok.error(), 2);
+  const auto jobs = given.load();
+  if (!jobs) return outcome.fail(jobs.error());
+  notes.insert(notes.end(), jobs->notes.begin(), jobs->notes.end());
+  for (const auto& note : notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
+  Tuned tuned;
+  tuned.shares = given.table.shares;
+  for (const auto& path : given.traces) {
+    auto file = identify(path);
+    if (!file) return outcome.fail(file.error());
+    tuned.training.push_back(*std::move(file));
+  }
+  const auto ok = [&]() -> Status {
+    Search search(given, jobs->jobs);
+    if (search.empty()) {
+      return invalid("none of the policies has a grid of options to search");
+    }
+    return search.run(tuned);
+  }();
+  if (!ok) outcome.fail(ok.error());
+  if (!ok && ok.error().code != Error::Code::kInterrupted) return;
+  tuned.complete = bool{ok};
+  if (!ok) {
+    outcome.fail(interrupted("stopped; " + given.output +
+                             " has the policies that were done until then"),
+                 EvaluateProgress::exit_status());
+  }
+  if (auto saved = tuned.save(given.output); !saved) {
+    return outcome.fail(saved.error());
+  }
+  print(tuned);
+}
+
+}  // namespace
+
+void add_tune(CLI::App& root, Outcome& outcome) {
+  auto given = std::make_shared<Arguments>();
+  given->shares = "0.2,0.5";
+  auto* command = root.add_subcommand(
+      "tune",
+      "Search the options of policies on recorded traces, over a grid, for the "
+      "shortest times as `thermocline evaluate` replays them. For `evaluate "
+      "--tuned` on other traces, and `run --tuned`.");
+  given->add_to(*command);
+  command->add_option("-o,--output", given->output, "file of options to write")
+      ->required();
+  command->callback([given, &outcome] { run(*given, outcome); });
+}
+
+}  // namespace thermocline

@@ -1,0 +1,210 @@
+#include "daemon/evaluate_arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "daemon/policy_maker.h"
+#include "daemon/units.h"
+
+namespace thermocline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+void on_signal(int number) {
+  stop_signal = number;
+  std::signal(number, SIG_DFL);
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) out.push_back(word);
+  return out;
+}
+
+std::optional<double> share_of(const std::string& text) {
+  double out = 0;
+  const char* end = text.data() + text.size();
+  const auto got = std::from_chars(text.data(), end, out);
+  if (got.ec != std::errc() || got.ptr != end || !(out >= 0 && out <= 1)) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+// "0.2", "0.1,0.2", "0.1..0.9" (in steps of 0.1)
+Result<std::vector<double>> parse_shares(const std::string& text) {
+  const Error wrong =
+      invalid("--fast-share " + text +
+              ": is not of the form SHARE, SHARE,SHARE or FROM..TO, with "
+              "shares from 0 to 1");
+  std::vector<double> out;
+  for (const std::string& word : split(text)) {
+    const auto dots = word.find("..");
+    const auto from = share_of(word.substr(0, dots));
+    const auto to =
+        dots == std::string::npos ? from : share_of(word.substr(dots + 2));
+    if (!from || !to || *to < *from) return wrong;
+    for (int i = 0; *from + 0.1 * i < *to + 1e-9; ++i) {
+      out.push_back(std::round((*from + 0.1 * i) * 1e6) / 1e6);
+    }
+  }
+  if (out.empty()) return wrong;
+  return out;
+}
+
+// "[#####     ] 25 %, 12 s left: resnet.trace, autotm"
+std::string bar(double share, double elapsed_s, const std::string& now) {
+  constexpr int kWidth = 20;
+  const int filled = static_cast<int>(share * kWidth);
+  std::string left = "?";
+  if (share > 0) left = show_seconds(elapsed_s * (1 - share) / share);
+  char text[128];
+  std::snprintf(text, sizeof text, "[%.*s%*s] %.0f %%, %s left: ", filled,
+                "####################", kWidth - filled, "", share * 100,
+                left.c_str());
+  return text + now;
+}
+
+}  // namespace
+
+void EvaluateArguments::add_to(CLI::App& command) {
+  command
+      .add_option("traces", traces,
+                  "traces; an all_slow and an all_fast one of a command make "
+                  "one job")
+      ->required();
+  command
+      .add_option("--policies", policies,
+                  "names of `thermocline list`, with commas between, or all")
+      ->capture_default_str();
+  command
+      .add_option("--fast-share", shares,
+                  "size of the fastest tier as a share of the job's peak: "
+                  "0.2, or 0.1,0.5, or 0.1..0.9 in steps of 0.1")
+      ->capture_default_str();
+  command.add_option("--machine", machine,
+                     "machine description (JSON); default: the traces' own");
+  command
+      .add_option("--steps", table.steps,
+                  "steps to replay; times are the mean of the last half")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command
+      .add_option("--alignment", table.alignment,
+                  "bytes to which tensors are rounded up: 4096 for pages of "
+                  "their own")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  command
+      .add_option("--budget", budget,
+                  "MiB/s that moves may use; 0: as fast as the tiers are")
+      ->check(CLI::Range(0.0, 1e9));
+  command.add_option("--options", options,
+                     "options by policy, as JSON: {\"POLICY\": {...}}");
+  command.add_option("--agent", agent,
+                     "agent trained by `thermocline train`; adds policy "
+                     "learned to all");
+  command.add_flag("--pages", pages,
+                   "go by samples also where there are tensors");
+  command.add_flag("--quiet", quiet, "no progress");
+}
+
+Status EvaluateArguments::read_options(
+    std::map<std::string, std::string>& by_policy) const {
+  const Json all = Json::parse(options.empty() ? "{}" : options, nullptr,
+                               /*allow_exceptions=*/false);
+  if (!all.is_object()) {
+    return invalid(
+        "--options is no JSON object of the form {\"POLICY\": {...}}");
+  }
+  for (const auto& [name, value] : all.items()) by_policy[name] = value.dump();
+  if (agent.empty()) return {};
+  Json learned = all.value("learned", Json::object());
+  if (learned.is_object()) learned["agent"] = agent;
+  by_policy["learned"] = learned.dump();
+  return {};
+}
+
+Status EvaluateArguments::read(std::vector<std::string>& notes) {
+  auto parsed = parse_shares(shares);
+  if (!parsed) return parsed.error();
+  table.shares = *std::move(parsed);
+  table.copy_bytes_per_s = budget * (1 << 20);
+  std::map<std::string, std::string> by_policy;
+  if (auto ok = read_options(by_policy); !ok) return ok;
+  const auto add = [&](const std::string& name) {
+    const auto at = by_policy.find(name);
+    table.policies.push_back(
+        {name, at == by_policy.end() ? "" : at->second, ""});
+  };
+  // These need an agent, or a program that decides.
+  const std::map<std::string, std::string> asking = {
+      {"learned", "--agent FILE"},
+      {"external", R"(--options '{"external": {"endpoint": "ipc:///..."}}')"}};
+  for (const std::string& name : split(policies)) {
+    if (name != "all") {
+      add(name);
+      continue;
+    }
+    for (const auto& [known, unused] : Registry<Policy>::entries()) {
+      const auto asks = asking.find(known);
+      if (asks == asking.end() || by_policy.contains(known)) {
+        add(known);
+      } else {
+        notes.push_back(known + " is left out; it takes part with " +
+                        asks->second);
+      }
+    }
+    if (by_policy.contains("learned") &&
+        !Registry<Policy>::entries().contains("learned")) {
+      add("learned");
+    }
+  }
+  if (table.policies.empty()) return invalid("--policies names none");
+  for (const Contestant& one : table.policies) {
+    const auto made = make_policy(one.policy, one.options);
+    if (!made) return made.error();
+    by_policy.erase(one.policy);
+  }
+  if (by_policy.empty()) return {};
+  return invalid("options are given for \"" + by_policy.begin()->first +
+                 "\", which is not among the policies");
+}
+
+Result<EvaluatedJobs> EvaluateArguments::load() const {
+  std::string text;
+  if (!machine.empty()) {
+    const auto loaded = Machine::load(machine);
+    if (!loaded) return loaded.error();
+    text = loaded->to_json();
+  }
+  return load_jobs(traces, text, pages);
+}
+
+EvaluateProgress::EvaluateProgress(bool quiet)
+    : progress_(quiet), begun_(std::chrono::steady_clock::now()) {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+bool EvaluateProgress::show(double share, const std::string& now) const {
+  const std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - begun_;
+  progress_.show(bar(share, elapsed.count(), now));
+  return stop_signal == 0;
+}
+
+int EvaluateProgress::exit_status() {
+  return 128 + static_cast<int>(stop_signal);
+}
+
+}  // namespace thermocline
