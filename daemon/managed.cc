@@ -30,10 +30,33 @@ bool Managed::count(const Sample& sample) {
   return true;
 }
 
+// Regions are never renumbered, so that only new ones need be looked for. One
+// may widen or shrink: whether the two still meet is asked each time.
+ObjectId Managed::after(ObjectId id) const {
+  const ObjectId next = after_[id];
+  if (next == kNoObject) return next;
+  const bool meet = target_.region(next).start == target_.region(id).end;
+  return meet ? next : kNoObject;
+}
+
+void Managed::find_neighbours() {
+  for (auto id = static_cast<ObjectId>(after_.size()); id < target_.size();
+       ++id) {
+    after_.push_back(kNoObject);
+    const Region& region = target_.region(id);
+    const auto before =
+        region.start > 0 ? target_.find(region.start - 1) : std::nullopt;
+    const auto next = target_.find(region.end);
+    if (next && *next != id) after_[id] = *next;
+    if (before && *before < id) after_[*before] = id;
+  }
+}
+
 void Managed::look(const Capacities& capacities) {
   loads_.resize(target_.size());
   stores_.resize(target_.size());
   objects_.resize(target_.size());
+  find_neighbours();
   totals_.accesses = 0;
   totals_.fast_accesses = 0;
   for (ObjectId id = 0; id < objects_.size(); ++id) {
@@ -46,7 +69,8 @@ void Managed::look(const Capacities& capacities) {
                     target_.tier(id),
                     loads_[id],
                     stores_[id],
-                    !target_.bound(id) && !guards_.resting(id, window_)};
+                    !target_.bound(id) && !guards_.resting(id, window_),
+                    after(id)};
     totals_.accesses += accesses;
     if (bytes > 0) {
       totals_.fast_accesses += accesses *

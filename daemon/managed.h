@@ -49,6 +49,8 @@ class Managed {
   std::int64_t window() const { return window_; }
 
  private:
+  ObjectId after(ObjectId id) const;
+  void find_neighbours();
   void look(const Capacities& capacities);
   std::vector<MoveOrder> orders(const std::vector<Move>& moves) const;
   void remember(const MoveOutcome& outcome, MoveTotals& totals);
@@ -65,6 +67,7 @@ class Managed {
   std::vector<double> last_loads_;
   std::vector<double> last_stores_;
   std::vector<ObjectView> objects_;
+  std::vector<ObjectId> after_;  // by object: who begins where it ended
   std::vector<TierView> tiers_;
   TargetReport totals_;
   double move_ns_per_byte_ = 0;  // in the window before; 0: none were made

@@ -9,11 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "traces/types.h"
 
 namespace thermocline {
+
+inline constexpr ObjectId kNoObject = std::numeric_limits<ObjectId>::max();
 
 // One object as it stands at the end of a window. Accesses are estimated
 // counts (samples times period) in this window alone.
@@ -24,6 +27,9 @@ struct ObjectView {
   double loads = 0;
   double stores = 0;
   bool movable = true;  // false: pinned, bound by the job, or refused lately
+  // The object whose memory begins where this one's ends; kNoObject: none, or
+  // nobody knows.
+  ObjectId after = kNoObject;
 };
 
 // A tier as this target may use it.

@@ -92,7 +92,8 @@ void Iteration::describe(const StepSlice& slice) {
                         life.dies,
                         life.wraps,
                         life.persistent,
-                        {}});
+                        {},
+                        trace.tensors[t].address});
   }
   for (const thermocline::Operator& from : trace.operators) {
     operators_.push_back({from.name,

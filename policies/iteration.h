@@ -55,6 +55,7 @@ class Iteration {
     // In the order of its life: from its birth on, so that for one that wraps,
     // uses of the next step's beginning come last. May be empty.
     std::vector<Use> uses;
+    Address address = 0;  // in the trace; neighbours there are on like pages
 
     bool alive(std::size_t op) const {
       return wraps ? op >= born || op < dies : op >= born && op < dies;

@@ -111,6 +111,11 @@ void SyntheticTarget::refresh() {
   }
   const Bytes budgets[] = {0, 4096, 300'000, 2'000'000, ~Bytes{0}};
   view_.budget = budgets[pick(5)];
+  // Neighbours in runs; some claim one that lies elsewhere, or is none.
+  for (ObjectView& object : objects_) {
+    const auto next = object.id % 11 == 7 ? object.id / 2 : object.id + 1;
+    object.after = object.id % 5 == 4 ? kNoObject : next;
+  }
   view_.window_ns = 10'000'000;
   view_.objects = objects_;
   view_.tiers = tiers_;

@@ -1,0 +1,180 @@
+#include "policies/adaptive_heat.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace thermocline {
+namespace {
+
+constexpr Traits kAtFirst = {1, 1, 0, 0, 0};
+// What a window still counts after one more: a fifth after ten windows.
+constexpr double kFade = 0.85;
+// Of a mean over the windows in which an object was used.
+constexpr double kNewUse = 0.3;
+constexpr std::size_t kSamples = 2048;
+
+// 0, 1, 2 and 3 windows apart, then by powers of two.
+std::uint8_t wait_class(std::int32_t windows) {
+  const auto w = static_cast<std::uint32_t>(std::max(windows, 0));
+  return static_cast<std::uint8_t>(std::min(
+      w < 4 ? w : static_cast<std::uint32_t>(std::bit_width(w)) + 1, 7u));
+}
+
+std::uint8_t power_class(std::int32_t windows) {
+  const auto w = static_cast<std::uint32_t>(std::max(windows, 0));
+  return static_cast<std::uint8_t>(
+      std::min(static_cast<int>(std::bit_width(w)), 7));
+}
+
+}  // namespace
+
+AdaptiveHeat::AdaptiveHeat() : fit_(kAtFirst, kFade) {}
+
+std::uint8_t AdaptiveHeat::reuse_class(ObjectId object) const {
+  // 0: never used; the class of a wait is at least 1 here.
+  if (last_[object] < 0) return 0;
+  return static_cast<std::uint8_t>(wait_class(window_ - last_[object]) * kAges +
+                                   waited_[object]);
+}
+
+std::uint8_t AdaptiveHeat::life_class(ObjectId object) const {
+  return static_cast<std::uint8_t>(
+      power_class(window_ - born_[object]) * kAges + lived_[object]);
+}
+
+void AdaptiveHeat::see(const View& view) {
+  log_.see(view);
+  log_.cool();
+  ++window_;
+  const std::size_t count = log_.size();
+  density_.resize(count);
+  used_.resize(count);
+  now_.resize(count);
+  last_.resize(count, -1);
+  waited_.resize(count, 7);
+  born_.resize(count, window_);
+  lived_.resize(count);
+  size_.resize(count);
+  bytes_.resize(count);
+  for (const auto& one : log_.touched()) {
+    now_[one.object] = loss(one.loads, one.stores);
+  }
+  learn(view);
+  note_touched();
+  note_lives(view);
+  foretell(view);
+  sample(view);
+  for (const auto& one : log_.touched()) now_[one.object] = 0;
+}
+
+// What was foretold a window ago, against what came.
+void AdaptiveHeat::learn(const View& view) {
+  for (auto* rates : {&reuse_, &life_}) {
+    for (Rate& one : *rates) {
+      one.sum *= kFade;
+      one.of *= kFade;
+    }
+  }
+  for (Rate& one : size_loss_) {
+    one.sum *= kFade;
+    one.of *= kFade;
+  }
+  for (const Said& one : said_) {
+    if (one.object >= view.objects.size()) continue;
+    const auto bytes = static_cast<double>(view.objects[one.object].bytes);
+    if (bytes <= 0) continue;
+    const double lost = now_[one.object];
+    fit_.add(one.traits, lost / bytes, bytes);
+    reuse_[one.reuse].sum += lost > 0 ? 1 : 0;
+    reuse_[one.reuse].of += 1;
+    life_[one.life].sum += lost;
+    life_[one.life].of += bytes;
+    size_loss_[one.size].sum += lost;
+    size_loss_[one.size].of += bytes;
+  }
+  if (!said_.empty()) fit_.close();
+}
+
+void AdaptiveHeat::note_touched() {
+  for (const auto& one : log_.touched()) {
+    const ObjectId i = one.object;
+    const double now = now_[i] * log_.per_byte()[i];
+    if (last_[i] < 0) {
+      used_[i] = now;
+    } else {
+      used_[i] += kNewUse * (now - used_[i]);
+      waited_[i] = wait_class(window_ - last_[i]);
+    }
+    last_[i] = window_;
+  }
+}
+
+void AdaptiveHeat::note_lives(const View& view) {
+  for (const ObjectView& object : view.objects) {
+    const ObjectId i = object.id;
+    if (bytes_[i] == object.bytes) continue;
+    const bool was = bytes_[i] > 0;
+    bytes_[i] = object.bytes;
+    size_[i] = static_cast<std::uint8_t>(
+        std::min<std::size_t>(std::bit_width(object.bytes), kSizes - 1));
+    if (was == (object.bytes > 0)) continue;
+    if (was) {
+      lived_[i] = std::max<std::uint8_t>(1, power_class(window_ - born_[i]));
+    } else {
+      born_[i] = window_;
+    }
+  }
+}
+
+Traits AdaptiveHeat::forecast(ObjectId i) const {
+  const double per_byte = log_.per_byte()[i];
+  if (per_byte <= 0) return {};
+  return {log_.loads(i) * log_.load_ns() * per_byte,
+          log_.stores(i) * log_.store_ns() * per_byte,
+          used_[i] * reuse_[reuse_class(i)].value(),
+          life_[life_class(i)].value(), size_loss_[size_[i]].value()};
+}
+
+void AdaptiveHeat::foretell(const View& view) {
+  const Traits& weights = fit_.weights();
+  const auto weight = [&](Trait trait) {
+    return weights[static_cast<std::size_t>(trait)];
+  };
+  // Tables with their weights in, so that the pass only adds.
+  std::array<double, kAges * kAges> reuse{};
+  std::array<double, kAges * kAges> life{};
+  std::array<double, kSizes> size{};
+  for (std::size_t c = 0; c < reuse.size(); ++c) {
+    reuse[c] = weight(Trait::kReuse) * reuse_[c].value();
+    life[c] = weight(Trait::kLife) * life_[c].value();
+  }
+  for (std::size_t c = 1; c < kSizes; ++c) {
+    size[c] = weight(Trait::kSize) * size_loss_[c].value();
+  }
+  const double load = weight(Trait::kReads) * log_.load_ns();
+  const double store = weight(Trait::kWrites) * log_.store_ns();
+  const bool tables = weight(Trait::kLife) > 0 || weight(Trait::kSize) > 0;
+  for (std::size_t k = 0; k < view.objects.size(); ++k) {
+    const auto i = static_cast<ObjectId>(k);
+    double all =
+        (log_.loads(i) * load + log_.stores(i) * store) * log_.per_byte()[i];
+    if (last_[i] >= 0) all += used_[i] * reuse[reuse_class(i)];
+    if (tables) all += life[life_class(i)] + size[size_[i]];
+    density_[i] = size_[i] > 0 ? all : 0;
+  }
+}
+
+// Every so many-th, beginning elsewhere each time.
+void AdaptiveHeat::sample(const View& view) {
+  said_.clear();
+  const std::size_t step = (view.objects.size() + kSamples - 1) / kSamples;
+  if (step == 0) return;
+  for (std::size_t k = static_cast<std::size_t>(window_) % step;
+       k < view.objects.size(); k += step) {
+    const auto i = static_cast<ObjectId>(k);
+    if (size_[i] == 0) continue;
+    said_.push_back({i, forecast(i), reuse_class(i), life_class(i), size_[i]});
+  }
+}
+
+}  // namespace thermocline

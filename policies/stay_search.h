@@ -1,0 +1,71 @@
+// StaySearch: finds the weights of heat with which a step is fastest.
+//
+// Uses are offered to a StaySchedule hottest first; the plan that comes of it
+// is replayed, copies, holes and all, and its time says whether the weights
+// were better. From one replayed step to the next a single weight is doubled or
+// halved, in turn, and kept where that helped; a part of fast memory left free,
+// against holes, is tried likewise. Neighbours' copies are joined where that
+// saves more for the extents than it makes the step longer.
+//
+// Thread safety: none. Deterministic: asks no clock.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "policies/stay_schedule.h"
+#include "policies/tensor_traits.h"
+
+namespace thermocline {
+
+class StaySearch {
+ public:
+  struct Options {
+    std::size_t trials = 120;
+    double extent_ns = 0;
+    bool contiguous = true;
+    Bytes page = 4096;
+  };
+
+  StaySearch(const Iteration& iteration, const Room& room, Decider& decider,
+             Options options);
+
+  /// Errors: those of check() and replay(), when not even a first plan holds.
+  Result<Plan> run();
+
+ private:
+  struct Choice {
+    Traits weights{};
+    // Of a hidden copy's time, what the decider is told that it costs: the
+    // engine could have made another.
+    double price = 0;
+    double fill = 1;      // of fast memory
+    bool spread = false;  // whether copies get the time that is left
+  };
+  struct Tried {
+    Plan plan;
+    double step_ns = 0;
+    double cost_ns = 0;  // the step and what its extents take
+    std::size_t extents = 0;
+    std::size_t unplaced = 0;
+  };
+
+  std::vector<StaySchedule::Offer> offers(const Traits& weights) const;
+  Result<Tried> judge(Plan plan) const;
+  Result<Tried> attempt(const Choice& choice,
+                        std::optional<StaySchedule>* schedule) const;
+  bool improve(const Choice& choice);
+  std::size_t search();
+  void join();
+
+  const Iteration& iteration_;
+  const Room& room_;
+  Decider& decider_;
+  Options options_;
+  std::vector<TensorUse> uses_;
+  Choice choice_;  // the best so far
+  Tried best_;
+  std::optional<StaySchedule> expected_;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,105 @@
+#include "policies/tensor_traits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace thermocline {
+namespace {
+
+constexpr const char* kNames[kTraits] = {"reads", "writes", "reuse", "life",
+                                         "size"};
+
+// By operator, the time of all before it when all is fast; at the end, of all.
+std::vector<double> clock_of(const Iteration& iteration) {
+  const std::vector<TierId> fast(iteration.tensors(), 0);
+  std::vector<double> out{0};
+  for (std::size_t k = 0; k < iteration.operators(); ++k) {
+    out.push_back(out.back() + iteration.times().operator_ns(k, fast));
+  }
+  return out;
+}
+
+// From the end of one use to the beginning of the other, which may be in the
+// next step.
+double between(const std::vector<double>& clock, std::size_t first,
+               std::size_t then) {
+  const double wait = clock[then] - clock[first + 1];
+  return std::max(0.0, then > first ? wait : wait + clock.back());
+}
+
+double wait_of(const Iteration::Tensor& one, std::size_t use,
+               const std::vector<double>& clock) {
+  const std::size_t uses = one.uses.size();
+  double out = clock.back();
+  if (use + 1 < uses || one.persistent) {
+    const auto& next = one.uses[(use + 1) % uses];
+    out = between(clock, one.uses[use].op, next.op);
+  }
+  if (use > 0 || one.persistent) {
+    const auto& last = one.uses[(use + uses - 1) % uses];
+    out = std::min(out, between(clock, last.op, one.uses[use].op));
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* trait_name(Trait trait) {
+  return kNames[static_cast<std::size_t>(trait)];
+}
+
+std::string describe_weights(const Traits& weights) {
+  std::string out;
+  for (std::size_t i = 0; i < kTraits; ++i) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%s%s %.2f", i > 0 ? ", " : "", kNames[i],
+                  weights[i]);
+    out += text;
+  }
+  return out;
+}
+
+std::vector<TensorUse> traits_of(const Iteration& iteration) {
+  const auto slow = static_cast<TierId>(iteration.tiers() - 1);
+  const auto n = static_cast<double>(iteration.operators());
+  const auto clock = clock_of(iteration);
+  double most_loss = 0;
+  double largest = 0;
+  const auto loss = [&](const Iteration::Tensor& one,
+                        const Iteration::Use& use) {
+    return std::max(0.0, use.penalty_ns[slow]) / static_cast<double>(one.bytes);
+  };
+  for (std::size_t t = 0; t < iteration.tensors(); ++t) {
+    const auto& one = iteration.tensor(t);
+    largest = std::max(largest, static_cast<double>(one.bytes));
+    for (const auto& use : one.uses) {
+      most_loss = std::max(most_loss, loss(one, use));
+    }
+  }
+  std::vector<TensorUse> out;
+  for (std::uint32_t t = 0; t < iteration.tensors(); ++t) {
+    const auto& one = iteration.tensor(t);
+    const auto lives = static_cast<double>(one.wraps ? iteration.operators() -
+                                                           one.born + one.dies
+                                                     : one.dies - one.born);
+    const double life = one.persistent ? 0 : 1 - std::min(1.0, lives / n);
+    const double size =
+        1 - std::log2(static_cast<double>(one.bytes)) / std::log2(largest);
+    const double trip = iteration.times().copy_ns(t, 0, slow) +
+                        iteration.times().copy_ns(t, slow, 0);
+    for (std::uint32_t u = 0; u < one.uses.size(); ++u) {
+      const auto& use = one.uses[u];
+      const double heat = most_loss > 0 ? loss(one, use) / most_loss : 0;
+      const double wait = wait_of(one, u, clock);
+      const double reuse = trip + wait > 0 ? trip / (trip + wait) : 1;
+      out.push_back({t,
+                     u,
+                     {use.written ? 0 : heat, use.written ? heat : 0, reuse,
+                      life, size}});
+    }
+  }
+  return out;
+}
+
+}  // namespace thermocline
