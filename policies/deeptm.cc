@@ -20,6 +20,9 @@
 //   what leaves for it.
 // - DeepTM's agent is not here. Who decides is an option, and an agent is
 //   handed in by the name under which it registers (decider.h).
+// - That time is between the two that tests/bench/move_bench measures: next to
+//   nothing for a run that goes in one call with others, as the mover does with
+//   all of a window, and tens of microseconds for a call of its own.
 // - `contiguous` off moves page by page in the order of heat, to compare.
 // - Of more than two tiers only the fastest is chosen for. What leaves it goes
 //   to the next that has room; in a plan, to the slowest.
@@ -59,7 +62,7 @@ struct DeeptmOptions {
     f("contiguous", contiguous,
       "false: page by page in the order of heat, to compare");
     f("extent_ns", extent_ns, 0.0, 1e9,
-      "what a move costs beside its bytes; tests/bench/move_bench measures it");
+      "what a run of neighbours costs beside its bytes");
     f("trials", trials, std::int64_t{0}, std::int64_t{1'000'000},
       "steps that are replayed to adjust a plan's weights");
   }

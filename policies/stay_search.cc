@@ -22,9 +22,9 @@ constexpr Traits kWeights[] = {{0.3, 0.3, 0.2, 0.1, 0.1},
                                {0.1, 0.1, 0.6, 0.1, 0.1},
                                {0.1, 0.1, 0.1, 0.1, 0.6}};
 // Shares of fast memory to begin with: holes cost what the rest would gain.
-constexpr double kFills[] = {1, 0.9, 0.8, 0.7};
+constexpr double kFills[] = {1, 0.9, 0.75};
 // Of a copy's time that nobody waits for.
-constexpr double kPrices[] = {0.6, 0.3, 1};
+constexpr double kPrices[] = {0.5, 1};
 
 Traits normal(Traits weights) {
   for (double& one : weights) one = std::max(one, kLeast);
@@ -41,15 +41,16 @@ StaySearch::StaySearch(const Iteration& iteration, const Room& room,
       room_(room),
       decider_(decider),
       options_(options),
-      uses_(traits_of(iteration)),
-      choice_{normal(kWeights[0]), kPrices[0], 1, false} {}
+      uses_{traits_of(iteration, false), traits_of(iteration, true)},
+      choice_{normal(kWeights[0]), false, kPrices[0], 1, false} {}
 
 std::vector<StaySchedule::Offer> StaySearch::offers(
-    const Traits& weights) const {
+    const Choice& choice) const {
   std::vector<StaySchedule::Offer> out;
-  out.reserve(uses_.size());
-  for (const TensorUse& one : uses_) {
-    out.push_back({one.tensor, one.use, weigh(weights, one.traits)});
+  const auto& uses = uses_[choice.whole ? 1 : 0];
+  out.reserve(uses.size());
+  for (const TensorUse& one : uses) {
+    out.push_back({one.tensor, one.use, weigh(choice.weights, one.traits)});
   }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.heat > b.heat;
@@ -75,7 +76,7 @@ Result<StaySearch::Tried> StaySearch::attempt(
   StaySchedule now(iteration_, room_, std::min(bytes, room_.capacity.front()),
                    {choice.price, options_.extent_ns});
   if (expected_) now.expect(*expected_);
-  const auto order = offers(choice.weights);
+  const auto order = offers(choice);
   // What is passed over may find a neighbour in fast memory later on.
   now.offer(order, decider_);
   now.offer(order, decider_);
@@ -110,10 +111,12 @@ std::size_t StaySearch::search() {
   const auto attempt = [&](const Choice& choice) {
     return tries < options_.trials && (++tries, improve(choice));
   };
-  for (const Traits& weights : kWeights) {
-    for (const double price : kPrices) {
-      for (const double fill : kFills) {
-        attempt({normal(weights), price, fill, false});
+  for (const bool whole : {false, true}) {
+    for (const Traits& weights : kWeights) {
+      for (const double price : kPrices) {
+        for (const double fill : kFills) {
+          attempt({normal(weights), whole, price, fill, false});
+        }
       }
     }
   }

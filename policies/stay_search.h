@@ -10,6 +10,7 @@
 // Thread safety: none. Deterministic: asks no clock.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -36,6 +37,7 @@ class StaySearch {
  private:
   struct Choice {
     Traits weights{};
+    bool whole = false;  // accesses of tensors as a whole
     // Of a hidden copy's time, what the decider is told that it costs: the
     // engine could have made another.
     double price = 0;
@@ -50,7 +52,7 @@ class StaySearch {
     std::size_t unplaced = 0;
   };
 
-  std::vector<StaySchedule::Offer> offers(const Traits& weights) const;
+  std::vector<StaySchedule::Offer> offers(const Choice& choice) const;
   Result<Tried> judge(Plan plan) const;
   Result<Tried> attempt(const Choice& choice,
                         std::optional<StaySchedule>* schedule) const;
@@ -62,8 +64,8 @@ class StaySearch {
   const Room& room_;
   Decider& decider_;
   Options options_;
-  std::vector<TensorUse> uses_;
-  Choice choice_;  // the best so far
+  std::array<std::vector<TensorUse>, 2> uses_;  // each by itself, as a whole
+  Choice choice_;                               // the best so far
   Tried best_;
   std::optional<StaySchedule> expected_;
 };

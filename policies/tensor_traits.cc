@@ -43,6 +43,32 @@ double wait_of(const Iteration::Tensor& one, std::size_t use,
   return out;
 }
 
+double life_of(const Iteration& iteration, const Iteration::Tensor& one) {
+  const std::size_t n = iteration.operators();
+  if (one.persistent) return static_cast<double>(n);
+  return static_cast<double>(one.wraps ? n - one.born + one.dies
+                                       : one.dies - one.born);
+}
+
+// By use: what it loses per byte, apart for those that write.
+std::vector<Traits> accesses_of(const Iteration& iteration,
+                                const Iteration::Tensor& one, bool whole) {
+  const auto slow = static_cast<TierId>(iteration.tiers() - 1);
+  std::vector<Traits> out;
+  Traits sum{};
+  for (const auto& use : one.uses) {
+    Traits lost{};
+    lost[use.written ? 1 : 0] =
+        std::max(0.0, use.penalty_ns[slow]) / static_cast<double>(one.bytes);
+    for (std::size_t i = 0; i < 2; ++i) sum[i] += lost[i];
+    out.push_back(lost);
+  }
+  if (!whole) return out;
+  const double life = life_of(iteration, one);
+  for (std::size_t i = 0; i < 2; ++i) sum[i] /= life;
+  return std::vector<Traits>(one.uses.size(), sum);
+}
+
 }  // namespace
 
 const char* trait_name(Trait trait) {
@@ -60,44 +86,34 @@ std::string describe_weights(const Traits& weights) {
   return out;
 }
 
-std::vector<TensorUse> traits_of(const Iteration& iteration) {
+std::vector<TensorUse> traits_of(const Iteration& iteration, bool whole) {
   const auto slow = static_cast<TierId>(iteration.tiers() - 1);
   const auto n = static_cast<double>(iteration.operators());
   const auto clock = clock_of(iteration);
-  double most_loss = 0;
-  double largest = 0;
-  const auto loss = [&](const Iteration::Tensor& one,
-                        const Iteration::Use& use) {
-    return std::max(0.0, use.penalty_ns[slow]) / static_cast<double>(one.bytes);
-  };
-  for (std::size_t t = 0; t < iteration.tensors(); ++t) {
-    const auto& one = iteration.tensor(t);
-    largest = std::max(largest, static_cast<double>(one.bytes));
-    for (const auto& use : one.uses) {
-      most_loss = std::max(most_loss, loss(one, use));
-    }
-  }
   std::vector<TensorUse> out;
+  double most_lost = 0;
+  double largest = 2;
   for (std::uint32_t t = 0; t < iteration.tensors(); ++t) {
     const auto& one = iteration.tensor(t);
-    const auto lives = static_cast<double>(one.wraps ? iteration.operators() -
-                                                           one.born + one.dies
-                                                     : one.dies - one.born);
-    const double life = one.persistent ? 0 : 1 - std::min(1.0, lives / n);
-    const double size =
-        1 - std::log2(static_cast<double>(one.bytes)) / std::log2(largest);
+    largest = std::max(largest, static_cast<double>(one.bytes));
+    const auto accesses = accesses_of(iteration, one, whole);
     const double trip = iteration.times().copy_ns(t, 0, slow) +
                         iteration.times().copy_ns(t, slow, 0);
-    for (std::uint32_t u = 0; u < one.uses.size(); ++u) {
-      const auto& use = one.uses[u];
-      const double heat = most_loss > 0 ? loss(one, use) / most_loss : 0;
+    for (std::uint32_t u = 0; u < accesses.size(); ++u) {
+      Traits traits = accesses[u];
+      most_lost = std::max(most_lost, traits[0] + traits[1]);
       const double wait = wait_of(one, u, clock);
-      const double reuse = trip + wait > 0 ? trip / (trip + wait) : 1;
-      out.push_back({t,
-                     u,
-                     {use.written ? 0 : heat, use.written ? heat : 0, reuse,
-                      life, size}});
+      traits[2] = trip + wait > 0 ? trip / (trip + wait) : 1;
+      traits[3] = 1 - std::min(1.0, life_of(iteration, one) / n);
+      traits[4] = std::log2(static_cast<double>(one.bytes));
+      out.push_back({t, u, traits});
     }
+  }
+  for (TensorUse& one : out) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      one.traits[i] = most_lost > 0 ? one.traits[i] / most_lost : 0;
+    }
+    one.traits[4] = 1 - one.traits[4] / std::log2(largest);
   }
   return out;
 }

@@ -6,7 +6,9 @@
 // weighted sum. Which four they are is not published beyond the first two; the
 // other two, and all forms, are our choice:
 //   reads, writes  what the use loses in slow memory per byte, of the most that
-//                  any loses; one that also writes counts as a write
+//                  any loses; one that also writes counts as a write. Or, of
+//                  the tensor as a whole: what all its uses lose per byte and
+//                  operator that it lives through
 //   reuse          how soon the tensor is used again, or was before: the time
 //                  of its own way out and back, as a share of that and the wait
 //   life           the share of the step that it does not live through
@@ -46,7 +48,8 @@ struct TensorUse {
   Traits traits{};
 };
 
-/// Of every use of every tensor, in their order.
-std::vector<TensorUse> traits_of(const Iteration& iteration);
+/// Of every use of every tensor, in their order; `whole`: with accesses of the
+/// tensor as a whole.
+std::vector<TensorUse> traits_of(const Iteration& iteration, bool whole);
 
 }  // namespace thermocline
