@@ -22,7 +22,9 @@ namespace thermocline {
 // A tensor (or neighbours that would move together) at one moment.
 struct Choice {
   Bytes bytes = 0;
-  bool fast = false;   // lies in the fastest tier now
+  // Lies in the fastest tier now. deeptm asks of those that do not; the others
+  // leave, coldest first, as far as room is needed.
+  bool fast = false;
   double heat = 0;     // expected loss in slow memory, ns per byte and window;
                        // in a plan: its weighted characteristics, 0 to 1
   double gain_ns = 0;  // what the job gains by the move

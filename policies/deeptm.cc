@@ -47,7 +47,10 @@ constexpr double kLeastLoad = 0.1;
 constexpr double kCold = 0.1;
 constexpr double kCostAlpha = 2.0 / 21;  // of measured costs; ARMS's
 constexpr double kStayAlpha = 0.1;
-constexpr double kMostWindows = 50;  // that a move is expected to pay
+// In which a move is expected to pay. What the windows of a step use by turns
+// comes back, so never less than about as many as a step has.
+constexpr double kLeastWindows = 8;
+constexpr double kMostWindows = 50;
 // As many pages as the mover hands to the kernel in one call.
 constexpr Bytes kExtent = Bytes{4} << 20;
 
@@ -124,7 +127,8 @@ class Deeptm final : public Policy {
  private:
   // Windows for which what moves now is expected to pay.
   double horizon() const {
-    return std::min(kMostWindows, 1 / std::max(1e-9, 1 - stays_));
+    return std::clamp(1 / std::max(1e-9, 1 - stays_), kLeastWindows,
+                      kMostWindows);
   }
   Bytes room(const View& view) const {
     return static_cast<Bytes>(

@@ -42,15 +42,15 @@ StaySearch::StaySearch(const Iteration& iteration, const Room& room,
       decider_(decider),
       options_(options),
       uses_{traits_of(iteration, false), traits_of(iteration, true)},
-      choice_{normal(kWeights[0]), false, kPrices[0], 1, false} {}
+      setting_{normal(kWeights[0]), false, kPrices[0], 1, false} {}
 
 std::vector<StaySchedule::Offer> StaySearch::offers(
-    const Choice& choice) const {
+    const Setting& setting) const {
   std::vector<StaySchedule::Offer> out;
-  const auto& uses = uses_[choice.whole ? 1 : 0];
+  const auto& uses = uses_[setting.whole ? 1 : 0];
   out.reserve(uses.size());
   for (const TensorUse& one : uses) {
-    out.push_back({one.tensor, one.use, weigh(choice.weights, one.traits)});
+    out.push_back({one.tensor, one.use, weigh(setting.weights, one.traits)});
   }
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return a.heat > b.heat;
@@ -70,27 +70,27 @@ Result<StaySearch::Tried> StaySearch::judge(Plan plan) const {
 }
 
 Result<StaySearch::Tried> StaySearch::attempt(
-    const Choice& choice, std::optional<StaySchedule>* schedule) const {
+    const Setting& setting, std::optional<StaySchedule>* schedule) const {
   const auto bytes = static_cast<Bytes>(std::min(
-      static_cast<double>(room_.capacity.front()) * choice.fill, 9e18));
+      static_cast<double>(room_.capacity.front()) * setting.fill, 9e18));
   StaySchedule now(iteration_, room_, std::min(bytes, room_.capacity.front()),
-                   {choice.price, options_.extent_ns});
+                   {setting.price, options_.extent_ns});
   if (expected_) now.expect(*expected_);
-  const auto order = offers(choice);
+  const auto order = offers(setting);
   // What is passed over may find a neighbour in fast memory later on.
   now.offer(order, decider_);
   now.offer(order, decider_);
-  if (choice.spread) now.spread();
+  if (setting.spread) now.spread();
   auto out = judge(now.plan());
   if (schedule != nullptr) schedule->emplace(std::move(now));
   return out;
 }
 
-bool StaySearch::improve(const Choice& choice) {
-  auto tried = attempt(choice, nullptr);
+bool StaySearch::improve(const Setting& setting) {
+  auto tried = attempt(setting, nullptr);
   if (!tried || tried->cost_ns >= best_.cost_ns) return false;
   best_ = *std::move(tried);
-  choice_ = choice;
+  setting_ = setting;
   return true;
 }
 
@@ -108,8 +108,8 @@ void StaySearch::join() {
 // Returns how many plans were tried.
 std::size_t StaySearch::search() {
   std::size_t tries = 0;
-  const auto attempt = [&](const Choice& choice) {
-    return tries < options_.trials && (++tries, improve(choice));
+  const auto attempt = [&](const Setting& setting) {
+    return tries < options_.trials && (++tries, improve(setting));
   };
   for (const bool whole : {false, true}) {
     for (const Traits& weights : kWeights) {
@@ -124,21 +124,21 @@ std::size_t StaySearch::search() {
     bool better = false;
     for (std::size_t i = 0; i < kTraits + 2; ++i) {
       for (const double by : {factor, 1 / factor}) {
-        Choice choice = choice_;
+        Setting setting = setting_;
         if (i < kTraits) {
-          choice.weights[i] *= by;
-          choice.weights = normal(choice.weights);
+          setting.weights[i] *= by;
+          setting.weights = normal(setting.weights);
         } else if (i == kTraits) {
-          choice.price = std::min(2.0, choice.price * std::sqrt(by));
+          setting.price = std::min(2.0, setting.price * std::sqrt(by));
         } else {
-          choice.fill = std::min(1.0, choice.fill * (1 + (by - 1) / 20));
+          setting.fill = std::min(1.0, setting.fill * (1 + (by - 1) / 20));
         }
-        if (attempt(choice)) better = true;
+        if (attempt(setting)) better = true;
       }
     }
-    Choice choice = choice_;
-    choice.spread = !choice.spread;
-    if (attempt(choice)) better = true;
+    Setting setting = setting_;
+    setting.spread = !setting.spread;
+    if (attempt(setting)) better = true;
     if (tries >= options_.trials) break;
     if (!better) factor = std::sqrt(factor);
   }
@@ -147,7 +147,7 @@ std::size_t StaySearch::search() {
 
 Result<Plan> StaySearch::run() {
   std::optional<StaySchedule> first;
-  auto tried = attempt(choice_, &first);
+  auto tried = attempt(setting_, &first);
   if (!tried) return tried.error();
   best_ = *std::move(tried);
   // From here on operators are taken to be as long as in that first plan.
@@ -161,8 +161,8 @@ Result<Plan> StaySearch::run() {
   char text[200];
   std::snprintf(text, sizeof text,
                 "; %.3g of fast memory; %zu trials; %zu moves in %zu extents",
-                choice_.fill, tries, before, best_.extents);
-  out.note = "heat by " + describe_weights(choice_.weights) + text;
+                setting_.fill, tries, before, best_.extents);
+  out.note = "heat by " + describe_weights(setting_.weights) + text;
   return out;
 }
 

@@ -2,10 +2,12 @@
 //
 // Uses are offered to a StaySchedule hottest first; the plan that comes of it
 // is replayed, copies, holes and all, and its time says whether the weights
-// were better. From one replayed step to the next a single weight is doubled or
-// halved, in turn, and kept where that helped; a part of fast memory left free,
-// against holes, is tried likewise. Neighbours' copies are joined where that
-// saves more for the extents than it makes the step longer.
+// were better. After a few weights to begin with, a single one is made larger
+// or smaller from one replayed step to the next, in turn, and kept where that
+// helped. Likewise are found: the part of fast memory to leave free, against
+// holes; what a copy's time is worth that nobody waits for; and whether copies
+// get all the time that is left. Neighbours' copies are joined where that saves
+// more for the extents than it makes the step longer.
 //
 // Thread safety: none. Deterministic: asks no clock.
 #pragma once
@@ -35,7 +37,7 @@ class StaySearch {
   Result<Plan> run();
 
  private:
-  struct Choice {
+  struct Setting {
     Traits weights{};
     bool whole = false;  // accesses of tensors as a whole
     // Of a hidden copy's time, what the decider is told that it costs: the
@@ -52,11 +54,11 @@ class StaySearch {
     std::size_t unplaced = 0;
   };
 
-  std::vector<StaySchedule::Offer> offers(const Choice& choice) const;
+  std::vector<StaySchedule::Offer> offers(const Setting& setting) const;
   Result<Tried> judge(Plan plan) const;
-  Result<Tried> attempt(const Choice& choice,
+  Result<Tried> attempt(const Setting& setting,
                         std::optional<StaySchedule>* schedule) const;
-  bool improve(const Choice& choice);
+  bool improve(const Setting& setting);
   std::size_t search();
   void join();
 
@@ -65,7 +67,7 @@ class StaySearch {
   Decider& decider_;
   Options options_;
   std::array<std::vector<TensorUse>, 2> uses_;  // each by itself, as a whole
-  Choice choice_;                               // the best so far
+  Setting setting_;                             // the best so far
   Tried best_;
   std::optional<StaySchedule> expected_;
 };
