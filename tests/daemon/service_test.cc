@@ -75,6 +75,26 @@ TEST_F(ServiceTest, ShowsThePolicyWhatWasSampled) {
   EXPECT_EQ(script->objects[1].loads, 0);  // each window alone
 }
 
+TEST_F(ServiceTest, ShowsThePolicyWhichRegionsAreNeighbours) {
+  // Another mapping, with a hole between: regions 4 and 5.
+  kernel.files["proc/7/maps"] +=
+      ScriptedKernel::maps_line(kBase + 8 * kRegion, kBase + 10 * kRegion);
+  start();
+  window();
+  ASSERT_EQ(script->objects.size(), 6u);
+  const ObjectId expected[] = {1, 2, 3, kNoObject, 5, kNoObject};
+  for (ObjectId i = 0; i < 6; ++i) {
+    EXPECT_EQ(script->objects[i].after, expected[i]) << i;
+  }
+  // The hole is filled.
+  kernel.files["proc/7/maps"] =
+      ScriptedKernel::maps_line(kBase, kBase + 10 * kRegion);
+  window();
+  ASSERT_EQ(script->objects.size(), 10u);
+  EXPECT_EQ(script->objects[3].after, 6u);
+  EXPECT_EQ(script->objects[9].after, 4u);
+}
+
 TEST_F(ServiceTest, KeepsRoomForWhatTheTargetWillAllocateAnew) {
   start();
   const auto resident = [&](Bytes bytes) {  // "size resident shared"
