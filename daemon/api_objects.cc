@@ -196,14 +196,13 @@ Reply answer_explain(Service& service, const json& request) {
   json out = describe(service, *place);
   // A large tensor has many regions; the hottest few tell the story.
   auto ids = place->regions;
-  const auto& policy = place->managed->policy();
   std::stable_sort(ids.begin(), ids.end(), [&](ObjectId a, ObjectId b) {
     return place->managed->heat(a) > place->managed->heat(b);
   });
   if (ids.size() > 8) ids.resize(8);
   json reasons = json::array();
   for (const auto id : ids) {
-    json one = {{"region", id}, {"policy", policy.explain(id)}};
+    json one = {{"region", id}, {"policy", place->managed->explain(id)}};
     if (place->managed->target().bound(id)) {
       one["bound"] = "the job bound this memory to its nodes";
     }

@@ -38,6 +38,11 @@ Reply answer_version(Service&, const json& request) {
 Reply answer_status(Service& service, const json& request) {
   if (auto none = read_options<Nothing>(request); !none) return none.error();
   const auto usage = own_usage();
+  json plans = json::object();
+  for (const auto& one : service.managed()) {
+    if (one->plan() == nullptr) continue;
+    plans[std::to_string(one->target().pid())] = to_json(one->plan()->report());
+  }
   return json{
       {"version", THERMOCLINE_VERSION},
       {"pid", ::getpid()},
@@ -52,6 +57,7 @@ Reply answer_status(Service& service, const json& request) {
       {"targets", service.pids()},
       {"policy_counts", policy_counts(service)},
       {"tensors", service.tensors().alive()},
+      {"plans", plans},
       {"observers", to_json(service.figures())},
       {"samples", to_json(service.samples())},
       {"moves", to_json(service.moves(), service.machine())},

@@ -122,6 +122,13 @@ void add_run(CLI::App& root, Outcome& outcome) {
                       "options of the policy, as JSON");
   command->add_option("--tuned", *tuned,
                       "file of `thermocline tune` to take them from");
+  command
+      ->add_option("--plan", options->plan,
+                   "trace of the same job, by thermocline record: a policy "
+                   "that plans (autotm, ...) moves tensors ahead of their use "
+                   "in each step, and decides online when the job departs "
+                   "from it")
+      ->type_name("TRACE");
   command->add_option("--machine", options->machine,
                       "machine description (JSON); default: ask the kernel");
   command

@@ -14,6 +14,8 @@ namespace thermocline {
 namespace {
 
 constexpr Nanos kObserverRest = 10'000'000;
+// While there are plans: as often as the observer sends (observer_torch.cc).
+constexpr Nanos kPlanRest = 2'000'000;
 constexpr Nanos kGlance = 100'000'000;
 
 }  // namespace
@@ -24,11 +26,6 @@ Loop::Loop(Parts parts, Options options)
       api_(parts_.service),
       next_window_(parts_.kernel.now() + options.interval_ns),
       had_target_(!parts_.service.managed().empty()) {}
-
-int Loop::wait_ms(Nanos now) const {
-  const Nanos left = std::max<Nanos>(0, next_window_ - now);
-  return static_cast<int>((left + 999'999) / 1'000'000);
-}
 
 bool Loop::signalled() const {
   pollfd one{parts_.signals, POLLIN, 0};
@@ -59,35 +56,44 @@ void Loop::end_window() {
   log_new_notices();
 }
 
+// Until something is to be done.
+Status Loop::sleep(bool more) {
+  const Nanos now = parts_.kernel.now();
+  std::vector<pollfd> waiting{{parts_.server.descriptor(), POLLIN, 0},
+                              {parts_.signals, POLLIN, 0}};
+  Nanos until = next_window_;
+  const int sampler = parts_.sources.watch(waiting, now);
+  if (sampler >= 0) until = std::min(until, now + sampler * Nanos{1'000'000});
+  if (!parts_.service.managed().empty()) until = std::min(until, next_glance_);
+  if (const auto due = parts_.service.next_due()) until = std::min(until, *due);
+  if (parts_.observer != nullptr) {
+    if (observer_rests_until_ <= now) {
+      waiting.push_back({parts_.observer->descriptor(), POLLIN, 0});
+    } else {
+      until = std::min(until, observer_rests_until_);
+    }
+  }
+  const Nanos left = more ? 0 : std::max<Nanos>(0, until - now);
+  const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
+  const int ready = ::ppoll(waiting.data(), waiting.size(), &wait, nullptr);
+  if (ready >= 0 || errno == EINTR) return {};
+  return io(std::string("poll failed: ") + std::strerror(errno));
+}
+
+void Loop::hear_observer(Nanos now) {
+  if (parts_.observer == nullptr || observer_rests_until_ > now) return;
+  const auto events = parts_.observer->poll();
+  for (const auto& event : events) parts_.service.hear(event);
+  if (events.empty()) return;
+  observer_rests_until_ =
+      now + (parts_.service.plans() ? kPlanRest : kObserverRest);
+}
+
 Status Loop::run() try {
   log_new_notices();
   bool more = false;
   for (;;) {
-    const Nanos began = parts_.kernel.now();
-    std::vector<pollfd> waiting{{parts_.server.descriptor(), POLLIN, 0},
-                                {parts_.signals, POLLIN, 0}};
-    int wait = wait_ms(began);
-    const auto sooner = [&](int ms) {
-      if (ms >= 0) wait = std::min(wait, ms);
-    };
-    sooner(parts_.sources.watch(waiting, began));
-    if (!parts_.service.managed().empty()) {
-      sooner(static_cast<int>(std::max<Nanos>(0, next_glance_ - began) /
-                              1'000'000) +
-             1);
-    }
-    if (parts_.observer != nullptr) {
-      if (observer_rests_until_ <= began) {
-        waiting.push_back({parts_.observer->descriptor(), POLLIN, 0});
-      } else {
-        sooner(static_cast<int>((observer_rests_until_ - began) / 1'000'000) +
-               1);
-      }
-    }
-    const int ready = ::poll(waiting.data(), waiting.size(), more ? 0 : wait);
-    if (ready < 0 && errno != EINTR) {
-      return io(std::string("poll failed: ") + std::strerror(errno));
-    }
+    if (auto slept = sleep(more); !slept) return slept;
     if (signalled()) return {};
     more = parts_.server.serve(
         [&](std::string_view request) { return api_.answer(request); });
@@ -97,11 +103,8 @@ Status Loop::run() try {
       next_glance_ = now + kGlance;
     }
     parts_.sources.read(parts_.service, now, false);
-    if (parts_.observer != nullptr && observer_rests_until_ <= now) {
-      const auto events = parts_.observer->poll();
-      for (const auto& event : events) parts_.service.hear(event);
-      if (!events.empty()) observer_rests_until_ = now + kObserverRest;
-    }
+    hear_observer(now);
+    if (parts_.service.plans()) parts_.service.follow_plans();
     if (now >= next_window_) {
       end_window();
       next_window_ = std::max(next_window_, now) + options_.interval_ns;

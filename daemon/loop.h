@@ -40,8 +40,9 @@ class Loop {
   Status run();
 
  private:
-  int wait_ms(Nanos now) const;
+  Status sleep(bool more);
   bool signalled() const;
+  void hear_observer(Nanos now);
   void end_window();
   void log_new_notices();
 

@@ -97,7 +97,8 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
     const auto refused_before = guards_.refused();
     const View view{window_,  window_ns, bucket.available(kernel_->now()),
                     objects_, tiers_,    move_ns_per_byte_};
-    const auto wanted = policy_->decide(view);
+    auto wanted = policy_->decide(view);
+    if (plan_ && plan_->in_force()) wanted.clear();
     const auto bytes_to_move = [&](ObjectId id, TierId to) {
       return target_.bytes(id) - target_.bytes(id, to);
     };
@@ -127,6 +128,20 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
   totals_.moves.add(totals);
   close_window();
   return totals;
+}
+
+MoveTotals Managed::follow_plan(std::vector<Bytes> room, TokenBucket& bucket,
+                                Mover& mover) {
+  auto totals = plan_->act({*kernel_, *machine_, target_, guards_, mover,
+                            bucket, std::move(room), window_});
+  totals_.moves.add(totals);
+  return totals;
+}
+
+std::string Managed::explain(ObjectId id) const {
+  if (!plan_) return policy_->explain(id);
+  const auto plan = plan_->explain(target_.region(id).start, *machine_);
+  return plan_->in_force() ? plan : policy_->explain(id) + " (" + plan + ")";
 }
 
 std::vector<MoveOrder> Managed::orders(const std::vector<Move>& moves) const {
@@ -182,6 +197,7 @@ TargetReport Managed::report() const {
   out.windows = window_;
   out.unmanaged = target_.unmanaged();
   out.policy_counts = policy_->counts();
+  if (plan_) out.plan = plan_->report();
   for (TierId t = 0; t < machine_->tiers.size(); ++t) {
     out.bytes_by_tier.push_back(target_.footprint(t));
   }

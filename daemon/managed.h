@@ -10,6 +10,7 @@
 
 #include "daemon/guards.h"
 #include "daemon/mover.h"
+#include "daemon/planned.h"
 #include "daemon/target.h"
 #include "daemon/totals.h"
 #include "policies/policy.h"
@@ -26,7 +27,14 @@ class Managed {
   /// The policy's heat of a region; 0 where it says nothing finite.
   double heat(ObjectId id) const;
   const Guards& guards() const { return guards_; }
+  /// Why a region is where it is, as its policy says.
+  std::string explain(ObjectId id) const;
   void set_policy(std::unique_ptr<Policy> policy);
+  /// From now on there is a plan, or one in the making. While it is in force,
+  /// the policy is asked at the end of a window, so that it knows the job, and
+  /// nothing comes of it.
+  void set_plan(std::unique_ptr<Planned> plan) { plan_ = std::move(plan); }
+  Planned* plan() const { return plan_.get(); }
 
   /// Counts a sampled access. False when no region of the target covers it.
   bool count(const Sample& sample);
@@ -41,6 +49,10 @@ class Managed {
   /// decided and moved; takes moved bytes from the bucket.
   MoveTotals decide(const Capacities& capacities, TokenBucket& bucket,
                     Mover& mover, Nanos window_ns, bool hold);
+
+  /// Moves what the plan wants now; `room`: free by tier. Requires: plan().
+  MoveTotals follow_plan(std::vector<Bytes> room, TokenBucket& bucket,
+                         Mover& mover);
 
   TargetReport report() const;
   /// Estimated accesses of a region in the last whole window.
@@ -61,6 +73,7 @@ class Managed {
   Target target_;
   std::unique_ptr<Policy> policy_;
   Guards guards_;
+  std::unique_ptr<Planned> plan_;
   std::int64_t window_ = 0;
   std::vector<double> loads_;  // by region, in the current window
   std::vector<double> stores_;

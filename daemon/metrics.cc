@@ -64,6 +64,35 @@ void add_moves(std::string& out, const Service& service) {
   }
 }
 
+void add_plans(std::string& out, const Service& service) {
+  if (!service.plans()) return;
+  std::vector<std::pair<std::string, PlanReport>> plans;
+  for (const auto& one : service.managed()) {
+    if (one->plan() == nullptr) continue;
+    plans.emplace_back(label("pid", std::to_string(one->target().pid())),
+                       one->plan()->report());
+  }
+  Family force(out, "plan_in_force", "gauge", "1 while a plan is followed.");
+  for (const auto& [pid, plan] : plans) force.count(plan.in_force ? 1 : 0, pid);
+  Family drops(out, "plan_drops_total", "counter",
+               "Times that the job departed from its plan.");
+  for (const auto& [pid, plan] : plans) drops.count(plan.counts.drops, pid);
+  Family steps(out, "plan_steps_total", "counter",
+               "Steps of the job by their likeness to the recorded one.");
+  for (const auto& [pid, plan] : plans) {
+    steps.count(plan.counts.steps_alike, pid + "," + label("kind", "alike"))
+        .count(plan.counts.steps_unlike, pid + "," + label("kind", "unlike"))
+        .count(plan.counts.steps_lost, pid + "," + label("kind", "lost"));
+  }
+  Family moves(out, "plan_moves_total", "counter",
+               "Moves of a plan by when they were done.");
+  for (const auto& [pid, plan] : plans) {
+    moves.count(plan.counts.moves_ahead, pid + "," + label("when", "ahead"))
+        .count(plan.counts.moves_late, pid + "," + label("when", "late"))
+        .count(plan.counts.moves_missed, pid + "," + label("when", "missed"));
+  }
+}
+
 }  // namespace
 
 void add_events(std::string& out, const SampleTotals& samples) {
@@ -97,6 +126,7 @@ std::string metrics_text(const Service& service, const Usage& usage) {
       .count(samples.malformed, label("kind", "malformed"));
   add_events(out, samples);
   add_moves(out, service);
+  add_plans(out, service);
   Family bytes(out, "target_bytes", "gauge", "Resident bytes by tier.");
   for (const auto& one : service.managed()) {
     const auto report = one->report();

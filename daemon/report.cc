@@ -57,6 +57,26 @@ json to_json(const SampleTotals& samples) {
           {"events", events}};
 }
 
+json to_json(const PlanReport& plan) {
+  const auto& counts = plan.counts;
+  return {{"trace", plan.trace},
+          {"in_force", plan.in_force},
+          {"why", plan.why},
+          {"drops", counts.drops},
+          {"steps",
+           {{"alike", counts.steps_alike},
+            {"unlike", counts.steps_unlike},
+            {"lost", counts.steps_lost},
+            {"in_force", counts.steps_in_force}}},
+          {"moves",
+           {{"ahead", counts.moves_ahead},
+            {"late", counts.moves_late},
+            {"missed", counts.moves_missed},
+            {"waited", counts.moves_waited}}},
+          {"births",
+           {{"moved", counts.births_moved}, {"left", counts.births_left}}}};
+}
+
 json to_json(const TargetReport& target, const Machine& machine) {
   json tiers = json::object();
   for (std::size_t t = 0; t < target.bytes_by_tier.size(); ++t) {
@@ -65,21 +85,24 @@ json to_json(const TargetReport& target, const Machine& machine) {
   const auto share = [](double part, double all) {
     return all > 0 ? part / all : 0.0;
   };
-  return {{"pid", target.pid},
-          {"name", target.name},
-          {"ended", target.ended},
-          {"windows", target.windows},
-          {"footprint_bytes", target.footprint()},
-          {"unmanaged_bytes", target.unmanaged},
-          {"bytes_by_tier", tiers},
-          {"fast_share", target.fast_share()},
-          {"accesses", target.accesses},
-          {"fast_access_share", share(target.fast_accesses, target.accesses)},
-          {"total_accesses", target.total_accesses},
-          {"total_fast_access_share",
-           share(target.total_fast_accesses, target.total_accesses)},
-          {"moves", to_json(target.moves, machine)},
-          {"policy_counts", target.policy_counts}};
+  json out = {
+      {"pid", target.pid},
+      {"name", target.name},
+      {"ended", target.ended},
+      {"windows", target.windows},
+      {"footprint_bytes", target.footprint()},
+      {"unmanaged_bytes", target.unmanaged},
+      {"bytes_by_tier", tiers},
+      {"fast_share", target.fast_share()},
+      {"accesses", target.accesses},
+      {"fast_access_share", share(target.fast_accesses, target.accesses)},
+      {"total_accesses", target.total_accesses},
+      {"total_fast_access_share",
+       share(target.total_fast_accesses, target.total_accesses)},
+      {"moves", to_json(target.moves, machine)},
+      {"policy_counts", target.policy_counts}};
+  if (target.plan) out["plan"] = to_json(*target.plan);
+  return out;
 }
 
 std::string window_event(const WindowReport& report, const Service& service) {

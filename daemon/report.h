@@ -13,6 +13,7 @@ namespace thermocline {
 
 nlohmann::json to_json(const MoveTotals& moves, const Machine& machine);
 nlohmann::json to_json(const SampleTotals& samples);
+nlohmann::json to_json(const PlanReport& plan);
 nlohmann::json to_json(const TargetReport& target, const Machine& machine);
 
 nlohmann::json to_json(const ObserverFigures& figures);

@@ -50,6 +50,7 @@ std::vector<std::string> daemon_command(const RunOptions& options, int pid,
   add("--machine", options.machine);
   add("--observer", observer);
   add("--mover", options.mover);
+  add("--plan", options.plan);
   add("--options", options.options);
   if (options.agent.empty()) {
     add("--policy", policy_of(options));
@@ -144,6 +145,13 @@ Result<RunReport> run_job(const RunOptions& options) {
                                 "with --mover dry"
                           : std::string("--no-tensors")));
   }
+  if (!options.plan.empty() && (alone || !options.tensors)) {
+    return invalid("--plan needs the tensor observer: not with " +
+                   (alone ? "--policy " + report.policy +
+                                ", which runs without a daemon; autotm, "
+                                "sentinel and next_use make plans"
+                          : std::string("--no-tensors")));
+  }
   const int signals = stop_signals();
 
   const ScratchDirectory scratch;
@@ -154,9 +162,15 @@ Result<RunReport> run_job(const RunOptions& options) {
     start.environment = {{"LD_PRELOAD", library},
                          {"THERMOCLINE_OBSERVER", observer},
                          {kAggregateVariable, *aggregate}};
+    if (!options.plan.empty()) {
+      start.environment.emplace_back("THERMOCLINE_OBSERVER_PROMPT", "1");
+    }
   }
   if (!aggregate->empty() && observer.empty()) {
     return not_found(library + " is missing; build it, or leave --aggregate");
+  }
+  if (!options.plan.empty() && observer.empty()) {
+    return not_found(library + " is missing; build it, or leave --plan");
   }
   auto job = Job::start(std::move(start));
   if (!job) return job.error();

@@ -19,6 +19,7 @@ struct RunOptions {
   std::string policy;   // empty: learned with an agent, else hottest_first
   std::string options;  // of the policy, JSON
   std::string agent;    // file
+  std::string plan;     // trace of the same job, to plan from
   std::string machine;  // file; empty: ask the kernel
   std::string socket;   // of the daemon's API
   std::string source = "perf";

@@ -103,6 +103,7 @@ Status Service::attach(int pid) {
   managed_.push_back(
       std::make_unique<Managed>(kernel_, machine_, *std::move(target),
                                 *std::move(policy), options_.guards));
+  make_plan(*managed_.back());
   return {};
 }
 
@@ -163,6 +164,10 @@ void Service::retry_unknown() {
 }
 
 void Service::hear(const ObserverEvent& event) {
+  for (const auto& one : managed_) {
+    if (one->plan() == nullptr || one->target().pid() != event.pid) continue;
+    one->plan()->hear(event, kernel_.now());
+  }
   if (const auto* tensor = std::get_if<Tensor>(&event.what)) {
     tensors_.born(event.pid, *tensor);
   } else if (const auto* dead = std::get_if<TensorDied>(&event.what)) {
@@ -175,7 +180,10 @@ void Service::hear(const ObserverEvent& event) {
 }
 
 void Service::glance() {
-  for (const auto& one : managed_) one->glance();
+  for (const auto& one : managed_) {
+    one->glance();
+    if (one->plan() != nullptr) one->plan()->look();
+  }
 }
 
 Managed::Capacities Service::capacities(const Managed& managed) const {
@@ -217,6 +225,8 @@ WindowReport Service::end_window() {
                                  report.length_ns, paused_));
     report.targets.push_back(one->report());
   }
+  report.moves.add(planned_moves_);
+  planned_moves_ = {};
   report.samples = window_samples_;
   samples_.add(window_samples_);
   moves_.add(report.moves);
@@ -239,6 +249,7 @@ Status Service::set_policy(const std::string& name,
   }
   options_.policy = name;
   options_.policy_options = options;
+  for (const auto& one : managed_) make_plan(*one);
   return {};
 }
 

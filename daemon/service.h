@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Service {
     double reclaim = 0;  // share of inactive page cache taken for free
     Target::Options target;
     Guards::Options guards;
+    // What plans are made from, for each target; none: no plans.
+    std::shared_ptr<const PlanBasis> plan;
   };
 
   /// Errors: an unknown policy or mover, options that the policy refuses.
@@ -57,8 +60,16 @@ class Service {
   /// does not know, and the targets' mappings decide.
   void add(const SampleBatch& batch, int pid = 0);
   void hear(const ObserverEvent& event);
-  /// Looks how much memory the targets have now; as Target::glance().
+  /// Looks how much memory the targets have now, as Target::glance(), and
+  /// whether plans have been made.
   void glance();
+
+  /// Whether there are plans to follow: then hear() in good time, and call
+  /// follow_plans() after that and whenever next_due() has come.
+  bool plans() const { return options_.plan != nullptr; }
+  void follow_plans();
+  /// None: only after the next event.
+  std::optional<Nanos> next_due() const;
 
   /// Ends the window: every target is brought up to date, decided on and
   /// moved. Targets that have ended are let go and reported once as ended.
@@ -109,6 +120,10 @@ class Service {
   void let_go(std::size_t index, WindowReport& report);
   // Bytes of each tier that a target may have now.
   Managed::Capacities capacities(const Managed& managed) const;
+  // In service_plans.cc, as what is public of plans.
+  void make_plan(Managed& managed);
+  Room room_for_plan(const Managed& managed) const;
+  std::vector<Bytes> room_for_moves() const;
 
   Kernel& kernel_;
   Machine machine_;
@@ -127,6 +142,7 @@ class Service {
   std::vector<std::string> notices_;
   std::int64_t window_ = 0;
   Nanos window_began_;
+  MoveTotals planned_moves_;  // in this window
   SampleTotals window_samples_;
   SampleTotals samples_;
   MoveTotals moves_;

@@ -39,6 +39,10 @@ void add_how(CLI::App& app, Settings& s) {
       ->type_name("FILE")
       ->excludes(policy)
       ->excludes(options);
+  app.add_option("--plan", s.plan,
+                 "recorded trace of the same job; the policy plans each step "
+                 "from it, and decides online when the job departs from it")
+      ->type_name("TRACE");
   app.add_option("--mover", s.service.mover,
                  "numa moves pages, dry only decides")
       ->capture_default_str();

@@ -16,6 +16,7 @@ struct Settings {
   std::string source = "none";
   std::string machine;  // file; empty: what the kernel says
   std::string agent;    // file; policy learned with it
+  std::string plan;     // trace of the same job, for the policy to plan from
   std::string report;   // file for the final report
   bool json = false;    // final report on standard output
   bool exit_with_target = false;

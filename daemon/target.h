@@ -61,6 +61,7 @@ class Target {
 
   /// Regions are numbered from 0 and never renumbered.
   std::size_t size() const { return map_.regions().size(); }
+  Bytes region_bytes() const { return map_.region_bytes(); }
   const Region& region(ObjectId id) const { return map_.region(id); }
   std::optional<ObjectId> find(Address address) const {
     return map_.find(address);

@@ -33,6 +33,15 @@ Status check_files(const Settings& settings) {
             " cannot be written; choose another --report");
 }
 
+// A plan lives from what the job's observer tells.
+Status check_plan(const Settings& settings) {
+  if (settings.plan.empty() || !settings.observer.empty()) return {};
+  return invalid(
+      "--plan needs to hear the job's tensors: give --observer PATH "
+      "and start the job with the observer preloaded, or use "
+      "thermocline run --plan");
+}
+
 Result<Machine> find_machine(const Settings& settings) {
   return settings.machine.empty() ? Machine::from_kernel("/")
                                   : Machine::load(settings.machine);
@@ -47,14 +56,24 @@ Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
                    " is not a power of two from a page to 1G");
   }
   if (auto status = check_files(settings); !status) return status.error();
+  if (auto status = check_plan(settings); !status) return status.error();
   auto machine = find_machine(settings);
   if (!machine) return machine.error();
   // A machine that is only described may have nodes that are not there.
   if (settings.service.mover != "dry" && !prefer_slowest(*machine)) {
     spdlog::warn("own memory may lie in fast memory: {}", std::strerror(errno));
   }
-  auto service =
-      Service::make(kernel, *std::move(machine), settings.service, make_policy);
+  auto options = settings.service;
+  if (!settings.plan.empty()) {
+    auto basis = load_plan_basis(settings.plan, *machine);
+    if (!basis) return basis.error();
+    for (const auto& line : (*basis)->iteration.notes()) {
+      spdlog::info("{}: {}", settings.plan, line);
+    }
+    options.plan = *std::move(basis);
+  }
+  auto service = Service::make(kernel, *std::move(machine), std::move(options),
+                               make_policy);
   if (!service) return service.error();
   for (const int pid : settings.pids) {
     if (auto status = (*service)->attach(pid); !status) return status.error();

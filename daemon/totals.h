@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/guards.h"
+#include "policies/plan_follower.h"
 #include "tracer/sampler.h"
 #include "traces/types.h"
 
@@ -60,6 +62,14 @@ struct SampleTotals {
   EventTotals* event(const std::string& name);
 };
 
+// A target's plan, since it was attached.
+struct PlanReport {
+  std::string trace;  // from which it was made
+  bool in_force = false;
+  std::string why;  // one line: its state
+  PlanCounts counts;
+};
+
 // One target at the end of a window, or when it ended.
 struct TargetReport {
   int pid = 0;
@@ -75,6 +85,7 @@ struct TargetReport {
   MoveTotals moves;  // since it was attached
   // As Policy::counts(), since the policy was set.
   std::map<std::string, std::uint64_t> policy_counts;
+  std::optional<PlanReport> plan;  // where one was asked for
   Bytes footprint() const;
   /// Share of its bytes in the fastest tier; 0 when it has none.
   double fast_share() const;

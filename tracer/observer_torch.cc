@@ -90,6 +90,9 @@ class TellingAllocator final : public c10::Allocator {
   }
 };
 
+// With THERMOCLINE_OBSERVER_PROMPT, for a listener that follows a plan.
+constexpr Nanos kPrompt = 2'000'000;
+
 void complain(const std::string& why) {
   if (std::getenv("THERMOCLINE_OBSERVER_DEBUG") == nullptr) return;
   std::fprintf(stderr, "thermocline: no tensor observer: %s\n", why.c_str());
@@ -155,7 +158,11 @@ __attribute__((constructor)) void start() {
   g_before = c10::GetAllocator(c10::DeviceType::CPU);
   g_free = g_before == nullptr ? nullptr : g_before->raw_deleter();
   if (g_free == nullptr) return complain("an allocator of the job's own");
-  auto link = ObserverLink::open(path, "torch " TORCH_VERSION);
+  ObserverLink::Options options;
+  if (std::getenv("THERMOCLINE_OBSERVER_PROMPT") != nullptr) {
+    options.flush_every = kPrompt;
+  }
+  auto link = ObserverLink::open(path, "torch " TORCH_VERSION, options);
   if (!link) return complain(link.error().message);
   g_link = (*std::move(link)).release();
   const char* const asked = std::getenv("THERMOCLINE_AGGREGATE");

@@ -174,6 +174,35 @@ TEST(StepFollower, OneOddOperatorOfManyIsBorne) {
   EXPECT_EQ(job.ended[3].missing, 1u);
 }
 
+TEST(StepFollower, AnotherThreadMayComeInBetweenAnywhere) {
+  ChainJob many;
+  many.layers = 40;
+  const auto iteration = recorded(many);
+  many.steps = 12;
+  Trace trace = many.trace();
+  std::vector<Operator> mixed;
+  for (std::size_t i = 0; i < trace.operators.size(); ++i) {
+    mixed.push_back(trace.operators[i]);
+    if (i % 47 != 0) continue;  // elsewhere in each step: they have 121
+    Operator other = trace.operators[i];
+    other.name = "aten::copy_";
+    other.thread = 2;
+    other.reads.clear();
+    other.writes.clear();
+    mixed.push_back(other);
+  }
+  // And neighbours that change places, as threads' operators do.
+  for (std::size_t i = 200; i + 1 < mixed.size(); i += 150) {
+    std::swap(mixed[i], mixed[i + 1]);
+    std::swap(mixed[i].end, mixed[i + 1].end);
+  }
+  trace.operators = mixed;
+  Following job(iteration);
+  job.hear(live_events(trace));
+  EXPECT_EQ(job.ended.size(), 11u);
+  EXPECT_EQ(job.alike(), 10u);
+}
+
 TEST(StepFollower, AfterALossItWaitsForTheNextStep) {
   const auto iteration = recorded({});
   ChainJob live;

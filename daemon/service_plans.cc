@@ -1,0 +1,73 @@
+// What a Service does about plans.
+#include <algorithm>
+
+#include "daemon/service.h"
+
+namespace thermocline {
+
+// The plan has an instance of the policy for itself: the other decides online
+// until the plan is there, and when it is dropped.
+void Service::make_plan(Managed& managed) {
+  if (!options_.plan) return;
+  const auto policy = make_policy_(options_.policy, options_.policy_options);
+  if (!policy) return;  // it was made a moment ago
+  managed.set_plan(std::make_unique<Planned>(options_.plan));
+  managed.plan()->make(**policy, room_for_plan(managed));
+}
+
+Room Service::room_for_plan(const Managed& managed) const {
+  Room room;
+  room.capacity = capacities(managed);
+  const auto known = memory();
+  for (TierId t = 0; t < known.size(); ++t) {
+    if (!known[t]) room.capacity[t] = machine_.tiers[t].capacity;
+  }
+  // What is no tensor is born in the fastest tier, too, and not planned for.
+  room.capacity[0] -= std::min(room.capacity[0], options_.plan->beside);
+  room.copy_bytes_per_s =
+      static_cast<double>(std::max<Bytes>(1, bucket_.rate()));
+  return room;
+}
+
+std::vector<Bytes> Service::room_for_moves() const {
+  std::vector<Bytes> out;
+  for (const auto& tier : memory()) {
+    Bytes free = 0;
+    if (tier) {
+      const auto total = static_cast<double>(tier->total);
+      const auto files = static_cast<double>(tier->inactive_file);
+      const auto left = static_cast<Bytes>(total * options_.headroom);
+      free = tier->free + static_cast<Bytes>(files * options_.reclaim);
+      free = free > left ? free - left : 0;
+    } else {
+      free = machine_.tiers[out.size()].capacity;  // a dry run
+    }
+    out.push_back(free);
+  }
+  return out;
+}
+
+void Service::follow_plans() {
+  for (const auto& one : managed_) {
+    if (one->plan() == nullptr) continue;
+    for (const auto& line : one->plan()->news()) {
+      notice("pid " + std::to_string(one->target().pid()) + ": " + line);
+    }
+    const auto due = one->plan()->next_due();
+    if (paused_ || !due || *due > kernel_.now()) continue;
+    const auto moved = one->follow_plan(room_for_moves(), bucket_, *mover_);
+    planned_moves_.add(moved);
+  }
+}
+
+std::optional<Nanos> Service::next_due() const {
+  std::optional<Nanos> out;
+  for (const auto& one : managed_) {
+    if (one->plan() == nullptr || paused_) continue;
+    const auto due = one->plan()->next_due();
+    if (due && (!out || *due < *out)) out = due;
+  }
+  return out;
+}
+
+}  // namespace thermocline
