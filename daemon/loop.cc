@@ -14,7 +14,7 @@ namespace thermocline {
 namespace {
 
 constexpr Nanos kObserverRest = 10'000'000;
-// While there are plans: as often as the observer sends (observer_torch.cc).
+// While a plan is followed: as often as the observer sends (observer_torch.cc).
 constexpr Nanos kPlanRest = 2'000'000;
 constexpr Nanos kGlance = 100'000'000;
 
@@ -86,7 +86,7 @@ void Loop::hear_observer(Nanos now) {
   for (const auto& event : events) parts_.service.hear(event);
   if (events.empty()) return;
   observer_rests_until_ =
-      now + (parts_.service.plans() ? kPlanRest : kObserverRest);
+      now + (parts_.service.next_due() ? kPlanRest : kObserverRest);
 }
 
 Status Loop::run() try {

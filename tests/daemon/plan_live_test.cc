@@ -34,10 +34,11 @@ class PlanLive : public Commands {
        "write_ns": 300, "read_bytes_per_s": 1e9, "write_bytes_per_s": 1e9}]})";
   }
   Ran planned(Words rest, const Words& command) const {
-    Words words{"run",      "--json",    "--source",
-                "none",     "--mover",   "dry",
-                "--socket", socket(),    "--machine",
-                scratch / "upside_down.json"};
+    Words words{"run",       "--json",
+                "--source",  "none",
+                "--mover",   "dry",
+                "--socket",  socket(),
+                "--machine", scratch / "upside_down.json"};
     words.insert(words.end(), rest.begin(), rest.end());
     words.insert(words.end(), command.begin(), command.end());
     return run(words);
@@ -95,8 +96,7 @@ TEST_F(PlanLive, APolicyThatMakesNoPlanSaysSo) {
 
 TEST_F(PlanLive, RefusesWhatNothingCanBePlannedFrom) {
   const auto trace = small_trace();  // samples alone
-  for (const auto& [words, naming] :
-       std::vector<std::pair<Words, std::string>>{
+  for (const auto& [words, naming] : std::vector<std::pair<Words, std::string>>{
            {{"--plan", trace}, "has no operators"},
            {{"--plan", scratch / "none.trace"}, "none.trace"},
            {{"--plan", trace, "--no-tensors"}, "--no-tensors"},

@@ -88,12 +88,11 @@ class PlanTest : public testing::Test {
   }
   void start(Service::Options options = {}, bool wait = true) {
     options.plan = basis;
-    auto made = Service::make(
-        kernel, scripted_machine(), options,
-        [this](const std::string&, const std::string&) {
-          return Result<std::unique_ptr<Policy>>(
-              std::make_unique<PlanningPolicy>(planning));
-        });
+    auto made = Service::make(kernel, scripted_machine(), options,
+                              [this](const std::string&, const std::string&) {
+                                return Result<std::unique_ptr<Policy>>(
+                                    std::make_unique<PlanningPolicy>(planning));
+                              });
     ASSERT_TRUE(made) << made.error().message;
     service = *std::move(made);
     ASSERT_TRUE(service->attach(kPid));
@@ -264,6 +263,7 @@ TEST_F(PlanTest, LostEventsMoveNothingUntilTheNextStep) {
   start();
   play(job(8).trace());
   ASSERT_TRUE(plan().in_force);
+  service->hear({kPid, Mark{kernel.time, "step 8"}});
   service->hear({kPid, Loss{0, "observer.foreign", 3}});
   EXPECT_TRUE(service->next_due());  // those are no events of ours
   service->hear({kPid, Loss{0, "observer", 3}});
