@@ -130,10 +130,10 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
   return totals;
 }
 
-MoveTotals Managed::follow_plan(std::vector<Bytes> room, TokenBucket& bucket,
+MoveTotals Managed::follow_plan(std::vector<Bytes>& room, TokenBucket& bucket,
                                 Mover& mover) {
-  auto totals = plan_->act({*kernel_, *machine_, target_, guards_, mover,
-                            bucket, std::move(room), window_});
+  auto totals = plan_->act(
+      {*kernel_, *machine_, target_, guards_, mover, bucket, room, window_});
   totals_.moves.add(totals);
   return totals;
 }

@@ -50,8 +50,9 @@ class Managed {
   MoveTotals decide(const Capacities& capacities, TokenBucket& bucket,
                     Mover& mover, Nanos window_ns, bool hold);
 
-  /// Moves what the plan wants now; `room`: free by tier. Requires: plan().
-  MoveTotals follow_plan(std::vector<Bytes> room, TokenBucket& bucket,
+  /// Moves what the plan wants now. `room`: free by tier; brought up to date.
+  /// Requires: plan().
+  MoveTotals follow_plan(std::vector<Bytes>& room, TokenBucket& bucket,
                          Mover& mover);
 
   TargetReport report() const;

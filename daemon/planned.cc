@@ -97,7 +97,7 @@ Refusal Planned::judge(const Means& means, const PlanFollower::Wish& wish,
   return Refusal::kNone;
 }
 
-MoveTotals Planned::act(Means means) {
+MoveTotals Planned::act(const Means& means) {
   MoveTotals totals;
   const Nanos now = means.kernel.now();
   const Bytes page = means.kernel.page_bytes();
@@ -143,7 +143,7 @@ MoveTotals Planned::act(Means means) {
   return totals;
 }
 
-void Planned::carry_out(Means& means, const Wishes& wishes,
+void Planned::carry_out(const Means& means, const Wishes& wishes,
                         const std::vector<MoveOrder>& orders,
                         MoveTotals& totals) {
   const Bytes page = means.kernel.page_bytes();

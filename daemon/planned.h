@@ -57,11 +57,11 @@ class Planned {
     Guards& guards;
     Mover& mover;
     TokenBucket& bucket;
-    std::vector<Bytes> room;  // free by tier, for moves
+    std::vector<Bytes>& room;  // free by tier, for moves; they change it
     std::int64_t window = 0;
   };
   /// Moves what is due, or counts why not.
-  MoveTotals act(Means means);
+  MoveTotals act(const Means& means);
 
   /// What its user should be told of since the last call.
   std::vector<std::string> news();
@@ -73,7 +73,7 @@ class Planned {
   using Wishes = std::vector<PlanFollower::Wish>;
   Refusal judge(const Means& means, const PlanFollower::Wish& wish, Bytes bytes,
                 Bytes budget) const;
-  void carry_out(Means& means, const Wishes& wishes,
+  void carry_out(const Means& means, const Wishes& wishes,
                  const std::vector<MoveOrder>& orders, MoveTotals& totals);
 
   std::shared_ptr<const PlanBasis> basis_;

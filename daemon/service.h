@@ -124,6 +124,8 @@ class Service {
   void make_plan(Managed& managed);
   Room room_for_plan(const Managed& managed) const;
   std::vector<Bytes> room_for_moves() const;
+  std::vector<Bytes> room_;  // for moves, as of room_at_ and what moved since
+  Nanos room_at_ = 0;
 
   Kernel& kernel_;
   Machine machine_;

@@ -4,6 +4,13 @@
 #include "daemon/service.h"
 
 namespace thermocline {
+namespace {
+
+// The kernel is asked for free memory no more often; what is not there any
+// more it refuses itself.
+constexpr Nanos kRoomHolds = 20'000'000;
+
+}  // namespace
 
 // The plan has an instance of the policy for itself: the other decides online
 // until the plan is there, and when it is dropped.
@@ -55,8 +62,11 @@ void Service::follow_plans() {
     }
     const auto due = one->plan()->next_due();
     if (paused_ || !due || *due > kernel_.now()) continue;
-    const auto moved = one->follow_plan(room_for_moves(), bucket_, *mover_);
-    planned_moves_.add(moved);
+    if (room_.empty() || kernel_.now() - room_at_ >= kRoomHolds) {
+      room_ = room_for_moves();
+      room_at_ = kernel_.now();
+    }
+    planned_moves_.add(one->follow_plan(room_, bucket_, *mover_));
   }
 }
 

@@ -26,8 +26,10 @@ void PlanFollower::set_plan(Plan plan) {
   plan_ = std::move(plan);
   const auto& moves = plan_->moves;
   for (auto& of_one : moves_of_) of_one.clear();
+  largest_ = 0;
   for (std::size_t i = 0; i < moves.size(); ++i) {
     moves_of_[moves[i].tensor].push_back(i);
+    largest_ = std::max(largest_, iteration_.tensor(moves[i].tensor).bytes);
   }
   from_.assign(moves.size(), kNoTier);
   for (std::uint32_t t = 0; t < moves_of_.size(); ++t) {
@@ -233,6 +235,14 @@ Nanos PlanFollower::time_of(std::size_t move) const {
   return std::min(start, step_.expected(copy.needed) - ahead) - lag;
 }
 
+// Whether this move, and so all after it, comes later than that: `start` never
+// decreases.
+bool PlanFollower::later_than(Nanos time, std::size_t move) const {
+  const double ahead = copy_ns(largest_) + lag_ns_;
+  return step_.expected(plan_->moves[move].start) - static_cast<Nanos>(ahead) >
+         time;
+}
+
 void PlanFollower::apply(std::size_t move) {
   const Copy& copy = plan_->moves[move];
   applied_[move] = true;
@@ -267,6 +277,7 @@ std::vector<PlanFollower::Wish> PlanFollower::due(Nanos now) {
   std::vector<Wish> out;
   if (!in_force() || !step_.on_track() || !step_.plausible()) return out;
   for (std::size_t i = first_open_; i < applied_.size(); ++i) {
+    if (later_than(now, i)) break;
     if (!applied_[i] && time_of(i) <= now) apply(i);
     if (applied_[i] && i == first_open_) ++first_open_;
   }
@@ -295,6 +306,7 @@ std::optional<Nanos> PlanFollower::next_due() const {
     if (!out || at < *out) out = at;
   };
   for (std::size_t i = first_open_; i < applied_.size(); ++i) {
+    if (out && later_than(*out, i)) break;
     if (!applied_[i]) sooner(time_of(i));
   }
   for (const auto t : open_) {

@@ -127,6 +127,7 @@ class PlanFollower {
   void apply(std::size_t move);
   void begin_step();
   Nanos time_of(std::size_t move) const;
+  bool later_than(Nanos time, std::size_t move) const;
   double copy_ns(Bytes bytes) const;
   void want(std::uint32_t t, TierId to, std::size_t needed, bool birth);
   void close(std::uint32_t t);
@@ -149,6 +150,7 @@ class PlanFollower {
   // By tensor, its moves in the order of its life.
   std::vector<std::vector<std::size_t>> moves_of_;
   std::vector<TierId> from_;    // by move
+  Bytes largest_ = 0;           // that any move carries
   std::vector<bool> applied_;   // by move, in this step
   std::size_t first_open_ = 0;  // none before is open
   std::vector<TierId> wanted_;  // by tensor
