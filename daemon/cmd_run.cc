@@ -36,6 +36,21 @@ void print_policy_counts(const std::string& policy,
   }
 }
 
+void print_plan(const nlohmann::json& plan) {
+  const auto count = [&plan](const char* of, const char* what) {
+    return static_cast<long long>(
+        number(plan.value(of, nlohmann::json()), what));
+  };
+  std::fprintf(stderr,
+               "thermocline: %s; followed in %lld of %lld steps, moves %lld "
+               "ahead, %lld late, %lld missed\n",
+               plan.value("why", "").c_str(), count("steps", "in_force"),
+               count("steps", "alike") + count("steps", "unlike") +
+                   count("steps", "lost"),
+               count("moves", "ahead"), count("moves", "late"),
+               count("moves", "missed"));
+}
+
 void print_text(const RunReport& report, const nlohmann::json& daemon) {
   std::fprintf(stderr, "thermocline: policy %s, %s", report.policy.c_str(),
                show_seconds(report.wall_s).c_str());
@@ -49,8 +64,11 @@ void print_text(const RunReport& report, const nlohmann::json& daemon) {
   }
   std::fprintf(stderr, "\n");
   if (!daemon.is_object()) return;
-  print_policy_counts(report.policy,
-                      daemon.value("targets", nlohmann::json::array()));
+  const auto targets = daemon.value("targets", nlohmann::json::array());
+  print_policy_counts(report.policy, targets);
+  for (const auto& target : targets) {
+    if (target.contains("plan")) print_plan(target["plan"]);
+  }
   const auto observers = daemon.value("observers", nlohmann::json::object());
   for (const auto& [pid, figures] : observers.items()) {
     const auto line = aggregate_line(figures.get<ObserverFigures::Figures>());

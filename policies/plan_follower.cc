@@ -109,12 +109,12 @@ void PlanFollower::ended(const StepFollower::Ended& step) {
   const auto length = static_cast<double>(step.length_ns);
   if (in_force()) {
     ++counts_.steps_in_force;
-    const bool off = length > kOff * usual_ns_ || length * kOff < usual_ns_;
-    off_ = off ? off_ + 1 : 0;
-    if (off_ >= kUnlike) {
+    usual_ns_ = std::min(usual_ns_, step_.length_ns());
+    slow_ = length > kOff * usual_ns_ ? slow_ + 1 : 0;
+    if (slow_ >= kSlow) {
       char text[96];
       std::snprintf(text, sizeof text,
-                    "a step takes %.3g ms, and took %.3g when it was taken up",
+                    "a step takes %.3g ms instead of the usual %.3g",
                     length / 1e6, usual_ns_ / 1e6);
       drop(text);
     }
@@ -138,7 +138,7 @@ void PlanFollower::take_up() {
   state_ = State::kInForce;
   why_.clear();
   usual_ns_ = step_.length_ns();
-  off_ = unlike_ = unheard_ = 0;
+  slow_ = unlike_ = unheard_ = 0;
   news_.push_back(
       "the plan is in force: " + std::to_string(plan_->moves.size()) +
       " moves a step" + (plan_->note.empty() ? "" : "; " + plan_->note));
@@ -158,7 +158,7 @@ void PlanFollower::take_up() {
 }
 
 void PlanFollower::drop(const std::string& why) {
-  unlike_ = unheard_ = off_ = alike_ = 0;
+  unlike_ = unheard_ = slow_ = alike_ = 0;
   if (!in_force()) return;
   state_ = State::kDropped;
   why_ = why;

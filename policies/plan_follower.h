@@ -17,10 +17,11 @@
 // operator is over.
 //
 // Whether the plan holds. It comes into force when kSettled steps in a row were
-// like the recorded one, and is dropped when kUnlike in a row were not, or
-// when steps have become kOff times as long or as short. Then it must see twice
-// as many good steps as the time before, at most kMostSettled. Steps of which
-// events were lost count for nothing, unless there are kUnheard in a row.
+// like the recorded one, and is dropped when kUnlike in a row were not, or when
+// kSlow in a row took kOff times as long as usual; shorter ones are no reason,
+// for times are learned anew. Then it must see twice as many good steps as the
+// time before, at most kMostSettled. Steps of which events were lost count for
+// nothing, unless there are kUnheard in a row.
 //
 // Thread safety: none. The iteration must outlive it. Times: nanoseconds of the
 // clock that operators are told on.
@@ -56,6 +57,7 @@ class PlanFollower {
   static constexpr std::uint64_t kMostSettled = 64;
   static constexpr std::uint64_t kUnlike = 2;
   static constexpr std::uint64_t kUnheard = 8;
+  static constexpr std::uint64_t kSlow = 8;
   static constexpr double kOff = 4;
   static constexpr Nanos kRetry = 5'000'000;  // after a refusal
 
@@ -145,8 +147,8 @@ class PlanFollower {
   std::uint64_t unlike_ = 0;
   std::uint64_t unheard_ = 0;
   std::uint64_t needs_ = kSettled;
-  std::uint64_t off_ = 0;  // steps in a row of another length
-  double usual_ns_ = 0;    // a step's length when it came into force
+  std::uint64_t slow_ = 0;  // steps in a row
+  double usual_ns_ = 0;     // a step's length in force, the least so far
   // By tensor, its moves in the order of its life.
   std::vector<std::vector<std::size_t>> moves_of_;
   std::vector<TierId> from_;    // by move

@@ -90,7 +90,8 @@ class TellingAllocator final : public c10::Allocator {
   }
 };
 
-// With THERMOCLINE_OBSERVER_PROMPT, for a listener that follows a plan.
+// How long it may keep back what it has to tell, with
+// THERMOCLINE_OBSERVER_PROMPT: for a listener that follows a plan.
 constexpr Nanos kPrompt = 2'000'000;
 
 void complain(const std::string& why) {

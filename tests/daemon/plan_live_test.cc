@@ -14,8 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// 60 steps of a small model, and another one: the same with Python's own
-// threads and no training.
+// 60 steps of a small model, and five of a smaller one.
 const Words kSteps{"--", "/usr/bin/python3", "tests/tracer/tiny_job.py",
                    "step"};
 const Words kOther{"--", "/usr/bin/python3", "tests/tracer/tiny_job.py",
@@ -84,6 +83,15 @@ TEST_F(PlanLive, AnotherJobIsNotTakenForTheRecordedOne) {
   EXPECT_EQ(plan["in_force"], false);
   EXPECT_EQ(plan["steps"]["alike"], 0) << plan;
   EXPECT_EQ(plan["births"]["moved"], 0);
+}
+
+TEST_F(PlanLive, SaysInALineWhatBecameOfThePlan) {
+  const auto trace = recorded(kOther);
+  auto words = beside({"--plan", trace, "--policy", "next_use"});
+  words.insert(words.end(), kOther.begin(), kOther.end());
+  const auto ran = run(words);
+  ASSERT_EQ(ran.status, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("steps, moves 0 ahead, 0 late, 0 missed"));
 }
 
 TEST_F(PlanLive, APolicyThatMakesNoPlanSaysSo) {

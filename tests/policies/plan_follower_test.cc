@@ -262,10 +262,10 @@ TEST_F(Follows, OneOddStepIsForgivenButNothingMovesInIt) {
   }
 }
 
-TEST_F(Follows, StepsOfAnotherLengthDropThePlan) {
+TEST_F(Follows, StepsThatBecomeMuchLongerDropThePlan) {
   Driver job(iteration);
   job.follower.set_plan(weight_swaps());
-  Trace trace = chain(12).trace();
+  Trace trace = chain(20).trace();
   const Nanos from = trace.operators[7 * 13].start;
   const auto stretch = [&](Nanos& time) {
     if (time > from) time = from + 10 * (time - from);
@@ -276,6 +276,24 @@ TEST_F(Follows, StepsOfAnotherLengthDropThePlan) {
   job.play(trace);
   ASSERT_GE(job.news.size(), 2u);
   EXPECT_THAT(job.news[1], HasSubstr("a step takes"));
+}
+
+TEST_F(Follows, AStallIsNoReasonToDropThePlan) {
+  Driver job(iteration);
+  job.follower.set_plan(weight_swaps());
+  Trace trace = chain(20).trace();
+  for (const std::size_t step : {3, 4, 9, 10, 11}) {  // and the first in force
+    const Nanos from = trace.operators[step * 13 + 5].start;
+    const auto stall = [&](Nanos& time) {
+      if (time >= from) time += 100 * kOp;
+    };
+    for (auto& op : trace.operators) stall(op.start), stall(op.end);
+    for (auto& one : trace.tensors) stall(one.born), stall(one.died);
+    for (auto& one : trace.marks) stall(one.time);
+  }
+  job.play(trace);
+  EXPECT_TRUE(job.follower.in_force());
+  EXPECT_EQ(job.follower.counts().drops, 0u);
 }
 
 TEST_F(Follows, LostEventsEndInTheOnlinePolicyNotInWrongMoves) {
