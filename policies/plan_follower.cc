@@ -9,6 +9,7 @@ namespace {
 constexpr double kLearning = 0.1;  // weight of the latest event or copy
 constexpr double kLife = 2;        // copies that fit into a life worth a move
 constexpr double kUnheardShare = 0.25;  // of a step: then a guess will do
+constexpr double kSlowFor = 2e9;        // ns that slow steps must last
 constexpr std::size_t kMostNews = 16;
 
 }  // namespace
@@ -111,7 +112,9 @@ void PlanFollower::ended(const StepFollower::Ended& step) {
     ++counts_.steps_in_force;
     usual_ns_ = std::min(usual_ns_, step_.length_ns());
     slow_ = length > kOff * usual_ns_ ? slow_ + 1 : 0;
-    if (slow_ >= kSlow) {
+    // Each took at least so long: together no mere burst of others' work.
+    const double slow_ns = static_cast<double>(slow_) * kOff * usual_ns_;
+    if (slow_ >= kSlow && slow_ns >= kSlowFor) {
       char text[96];
       std::snprintf(text, sizeof text,
                     "a step takes %.3g ms instead of the usual %.3g",

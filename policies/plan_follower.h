@@ -13,15 +13,14 @@
 // tensor also touches its pages, and until then there is nothing to move; so a
 // tensor goes where the plan wants it born as soon as that operator has ended,
 // if it is to live long enough for that to pay. What was not moved in time
-// stays wanted until the plan wants something else, the tensor dies, or the
-// operator is over.
+// stays wanted until the plan wants something else or the tensor dies.
 //
 // Whether the plan holds. It comes into force when kSettled steps in a row were
 // like the recorded one, and is dropped when kUnlike in a row were not, or when
-// kSlow in a row took kOff times as long as usual; shorter ones are no reason,
-// for times are learned anew. Then it must see twice as many good steps as the
-// time before, at most kMostSettled. Steps of which events were lost count for
-// nothing, unless there are kUnheard in a row.
+// kSlow in a row, and for two seconds, took kOff times as long as usual;
+// shorter ones are no reason, for times are learned anew. Then it must see
+// twice as many good steps as the time before, at most kMostSettled. Steps of
+// which events were lost count for nothing, unless there are kUnheard in a row.
 //
 // Thread safety: none. The iteration must outlive it. Times: nanoseconds of the
 // clock that operators are told on.

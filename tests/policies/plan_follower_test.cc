@@ -265,10 +265,10 @@ TEST_F(Follows, OneOddStepIsForgivenButNothingMovesInIt) {
 TEST_F(Follows, StepsThatBecomeMuchLongerDropThePlan) {
   Driver job(iteration);
   job.follower.set_plan(weight_swaps());
-  Trace trace = chain(20).trace();
+  Trace trace = chain(60).trace();
   const Nanos from = trace.operators[7 * 13].start;
   const auto stretch = [&](Nanos& time) {
-    if (time > from) time = from + 10 * (time - from);
+    if (time > from) time = from + 30 * (time - from);
   };
   for (auto& op : trace.operators) stretch(op.start), stretch(op.end);
   for (auto& one : trace.tensors) stretch(one.born), stretch(one.died);
