@@ -30,6 +30,11 @@ json answer_of(Policy& policy, const PlanBasis& basis, const Room& room) {
         unsupported("this policy makes none; `thermocline list` says "
                     "which do: autotm, sentinel, next_use, ..."));
   }
+  if ((*plan)->keeps_copies) {
+    return failed(
+        unsupported("this plan keeps copies in slow memory, and pages that "
+                    "move leave none behind: leave keep_copies off"));
+  }
   if (auto ok = check(**plan, basis.iteration, room); !ok) {
     return failed(ok.error().within("the policy's plan"));
   }

@@ -310,6 +310,16 @@ TEST_F(PlanTest, APlanThatBreaksARuleIsNotTaken) {
   EXPECT_THAT(plan().why, HasSubstr("the policy's plan"));
 }
 
+TEST_F(PlanTest, APlanThatLeavesCopiesBehindIsNotTaken) {
+  planning = [this](const Iteration& it, const Room&) {
+    Plan plan = weight_swaps(it);
+    plan.keeps_copies = true;
+    return Result<std::optional<Plan>>(plan);
+  };
+  start();
+  EXPECT_THAT(plan().why, HasSubstr("keep_copies"));
+}
+
 TEST_F(PlanTest, APlannerThatDiesTakesNobodyAlong) {
   planning = [](const Iteration&, const Room&) -> Result<std::optional<Plan>> {
     ::_exit(3);
