@@ -10,8 +10,8 @@ namespace {
 // The 90 % quantile of |error| over the terms' size, over the mixed placements
 // of the development workloads; and the same for these workloads' traces
 // without their instructions. estimator_accuracy prints what they should be.
-constexpr double kKnown = 1.64;
-constexpr double kUnknown = 22.5;
+constexpr double kKnown = 1.98;
+constexpr double kUnknown = 15.8;
 // Parts chosen on the development workloads, too, for the narrowest bars.
 constexpr double kMixing = 0.1;   // of the gain that is mixed
 constexpr double kSavings = 0.1;  // of the time saved
