@@ -1,5 +1,6 @@
 // thermocline tune: searches the options of policies on recorded traces.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -38,7 +39,6 @@ class Search {
       grids_.emplace_back(one, std::move(grid));
     }
   }
-  bool empty() const { return grids_.empty(); }
 
   // Policy by policy; false: stopped, `out` has those that were done.
   Status run(Tuned& out) {
@@ -133,6 +133,13 @@ void print(const Tuned& tuned) {
 void run(Arguments& given, Outcome& outcome) {
   std::vector<std::string> notes;
   if (auto ok = given.read(notes); !ok) return outcome.fail(ok.error(), 2);
+  const auto& all = given.table.policies;
+  if (std::none_of(all.begin(), all.end(), [](const Contestant& one) {
+        return tuning_grid(one.policy).size() > 1;
+      })) {
+    return outcome.fail(
+        invalid("none of the policies has a grid of options to search"));
+  }
   const auto jobs = given.load();
   if (!jobs) return outcome.fail(jobs.error());
   notes.insert(notes.end(), jobs->notes.begin(), jobs->notes.end());
@@ -146,13 +153,7 @@ void run(Arguments& given, Outcome& outcome) {
     if (!file) return outcome.fail(file.error());
     tuned.training.push_back(*std::move(file));
   }
-  const auto ok = [&]() -> Status {
-    Search search(given, jobs->jobs);
-    if (search.empty()) {
-      return invalid("none of the policies has a grid of options to search");
-    }
-    return search.run(tuned);
-  }();
+  const Status ok = Search(given, jobs->jobs).run(tuned);
   if (!ok) outcome.fail(ok.error());
   if (!ok && ok.error().code != Error::Code::kInterrupted) return;
   tuned.complete = bool{ok};
