@@ -57,7 +57,7 @@ void CoreRun::burst(std::size_t s) {
   result_at_ = 0;
   double done = 0;
   for (std::size_t i = 0; i < own.waits; ++i) {
-    const int tier = own.waiting[i];
+    const std::size_t tier = own.waiting[i];
     if (shape.sequential) {
       done = stream(shape, own, tier);
     } else if (shape.store) {
@@ -95,7 +95,8 @@ void CoreRun::work(double ns, double instructions) {
 }
 
 // Asks for a line now; returns when it comes.
-double CoreRun::fetch(const AccessShape& shape, Progress& own, int tier) {
+double CoreRun::fetch(const AccessShape& shape, Progress& own,
+                      std::size_t tier) {
   if (shape.written_ns[1] > 0) {
     double& link = link_free_[own.written_tier];
     link = std::max(link, now_) + shape.written_ns[own.written_tier];
@@ -108,7 +109,7 @@ double CoreRun::fetch(const AccessShape& shape, Progress& own, int tier) {
 }
 
 double CoreRun::take_load_buffer(const AccessShape& shape, Progress& own,
-                                 int tier) {
+                                 std::size_t tier) {
   double& buffer = *std::min_element(loads_.begin(), loads_.end());
   now_ = std::max(now_, buffer);
   return buffer = fetch(shape, own, tier);
@@ -121,13 +122,14 @@ void CoreRun::hold_load_buffer(double done) {
   buffer = std::max(done, now_);
 }
 
-double CoreRun::load(std::size_t s, int tier) {
+double CoreRun::load(std::size_t s, std::size_t tier) {
   const double done = take_load_buffer(shapes_[s], progress_[s], tier);
   if (!seen_.empty()) seen_[s].add(done - now_);
   return done;
 }
 
-double CoreRun::stream(const AccessShape& shape, Progress& own, int tier) {
+double CoreRun::stream(const AccessShape& shape, Progress& own,
+                       std::size_t tier) {
   Cursor& cursor = own.cursors[own.turn++ % own.cursors.size()];
   const int line = cursor.line;
   if (line == 0) cursor.fetched = -1;

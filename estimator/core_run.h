@@ -89,10 +89,10 @@ class CoreRun {
   };
   struct Progress {  // of one shape
     std::vector<Cursor> cursors;
-    std::size_t turn = 0;  // which of them is next
-    int written_tier = 0;  // of the line that leaves next
-    double needed = 0.5;   // carried over
-    double owed = 0.5;     // accesses, carried over
+    std::size_t turn = 0;          // which of them is next
+    std::size_t written_tier = 0;  // of the line that leaves next
+    double needed = 0.5;           // carried over
+    double owed = 0.5;             // accesses, carried over
     std::array<std::uint8_t, kMostBurst> waiting{};  // tiers of a burst to be
     std::size_t waits = 0;
     bool begun = false;
@@ -100,10 +100,11 @@ class CoreRun {
 
   void burst(std::size_t shape);
   void work(double ns, double instructions);
-  double fetch(const AccessShape& shape, Progress& own, int tier);
-  double load(std::size_t shape, int tier);
-  double stream(const AccessShape& shape, Progress& own, int tier);
-  double take_load_buffer(const AccessShape& shape, Progress& own, int tier);
+  double fetch(const AccessShape& shape, Progress& own, std::size_t tier);
+  double load(std::size_t shape, std::size_t tier);
+  double stream(const AccessShape& shape, Progress& own, std::size_t tier);
+  double take_load_buffer(const AccessShape& shape, Progress& own,
+                          std::size_t tier);
   void hold_load_buffer(double done);
   void post(double done);
 

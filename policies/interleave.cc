@@ -171,8 +171,8 @@ class Interleave final : public Policy {
     for (ObjectId i = 0; i < count; ++i) {
       const bool can = (movable[i] != 0) & (bytes[i] > 0);
       *down_end = *up_end = i;
-      down_end += can & (home_[i] > tier[i]) ? 1 : 0;
-      up_end += can & (home_[i] < tier[i]) ? 1 : 0;
+      down_end += (can & (home_[i] > tier[i])) ? 1 : 0;
+      up_end += (can & (home_[i] < tier[i])) ? 1 : 0;
     }
     const std::span<const ObjectId> down(down_.data(), down_end);
     const std::span<const ObjectId> up(up_.data(), up_end);

@@ -205,7 +205,7 @@ class RecencyFrequency final : public Policy {
     const TierId* const tier = log_.tier().data();
     for (ObjectId i = 0; i < count; ++i) {
       *end = {score_[i] * per_byte[i], bytes[i], i, tier[i], false};
-      end += (score_[i] > 0) & (bytes[i] > 0) ? 1 : 0;
+      end += ((score_[i] > 0) & (bytes[i] > 0)) ? 1 : 0;
     }
     BytesLeft all{0, room(view), room(view)};
     hot_.clear();
