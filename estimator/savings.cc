@@ -145,6 +145,7 @@ FineNanos Savings::saved(std::span<const TierId> placement,
     }
     return saved;
   };
+  if (stretches_.size() < 2 * kWorthAThread) return sum(0, stretches_.size());
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t parts = std::min(cores, stretches_.size() / kWorthAThread);
   if (parts < 2) return sum(0, stretches_.size());
