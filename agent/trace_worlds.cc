@@ -68,6 +68,7 @@ Status add_one(const Named& one, Differential::Options options,
 Result<TraceWorlds> load_worlds(const std::vector<std::string>& paths,
                                 Differential::Options options,
                                 const std::string& machine) {
+  options.overlap = false;  // a world knows objects' own gains alone
   TraceWorlds out;
   if (paths.empty()) {
     return invalid("no traces; record one with thermocline record");

@@ -113,12 +113,17 @@ std::size_t AccessClasses::of(const Sample& sample) const {
   return classes_.size() - (store ? 1 : 2);
 }
 
-void AccessClasses::look_at_order(const Trace& trace) {
-  std::vector<std::uint32_t> of_sample;
-  of_sample.reserve(trace.samples.size());
+std::vector<std::uint32_t> AccessClasses::of_samples(const Trace& trace) const {
+  std::vector<std::uint32_t> out;
+  out.reserve(trace.samples.size());
   for (const Sample& sample : trace.samples) {
-    of_sample.push_back(static_cast<std::uint32_t>(of(sample)));
+    out.push_back(static_cast<std::uint32_t>(of(sample)));
   }
+  return out;
+}
+
+void AccessClasses::look_at_order(const Trace& trace) {
+  const auto of_sample = of_samples(trace);
   judge_order(trace, of_sample);
   // An instruction that reads many arrays in turns shows in more of its samples
   // only; but more of them may reach back to the pass before.

@@ -58,6 +58,8 @@ class AccessClasses {
   /// By class, its look_back.
   std::vector<std::size_t> look_backs() const;
   std::size_t of(const Sample& sample) const;
+  /// Of each sample of a trace.
+  std::vector<std::uint32_t> of_samples(const Trace& trace) const;
   /// What is known better than from the samples (link_lines.h).
   void set_lines(std::size_t c, double lines, double back) {
     classes_[c].lines = lines;

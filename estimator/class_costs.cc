@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "estimator/access_cost.h"
+#include "estimator/held_squares.h"
 
 namespace thermocline {
 namespace {
@@ -37,7 +39,7 @@ struct Normal {
   std::vector<double> counts;
 };
 
-Normal gather(const Trace& trace, const std::vector<std::size_t>& of,
+Normal gather(const Trace& trace, std::span<const std::uint32_t> of,
               std::size_t classes) {
   Normal out;
   out.a.assign(classes, std::vector<double>(classes, 0));
@@ -67,7 +69,7 @@ Normal gather(const Trace& trace, const std::vector<std::size_t>& of,
 }
 
 // By class, how much more often than by chance it follows itself, 0 to 1.
-std::vector<double> runs(const std::vector<std::size_t>& of,
+std::vector<double> runs(std::span<const std::uint32_t> of,
                          const std::vector<double>& counts) {
   std::vector<double> out(counts.size(), 0);
   for (std::size_t s = 1; s < of.size(); ++s) {
@@ -102,23 +104,6 @@ void scale_to_time(std::vector<double>& costs, const Normal& normal,
   }
 }
 
-// Coordinate descent; what is held pulls to where it was.
-void solve(const Normal& normal, const std::vector<double>& held,
-           std::vector<double>& costs) {
-  const std::vector<double> prior = costs;
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (std::size_t c = 0; c < costs.size(); ++c) {
-      const double own = normal.a[c][c];
-      if (own <= 0) continue;
-      double rest = normal.b[c] + held[c] * own * prior[c];
-      for (std::size_t d = 0; d < costs.size(); ++d) {
-        if (d != c) rest -= normal.a[c][d] * costs[d];
-      }
-      costs[c] = std::max(0.0, rest / (own * (1 + held[c])));
-    }
-  }
-}
-
 }  // namespace
 
 double link_ns(const AccessClass& what, const Tier& tier) {
@@ -130,9 +115,7 @@ double link_ns(const AccessClass& what, const Tier& tier) {
 std::vector<double> class_costs(const Trace& trace,
                                 const AccessClasses& classes, const Tier& tier,
                                 double cycles_per_ns) {
-  std::vector<std::size_t> of;
-  of.reserve(trace.samples.size());
-  for (const Sample& sample : trace.samples) of.push_back(classes.of(sample));
+  const auto of = classes.of_samples(trace);
   const std::size_t count = classes.all().size();
   const Normal normal = gather(trace, of, count);
   const auto latency = classes.latencies(trace, cycles_per_ns);
@@ -145,12 +128,13 @@ std::vector<double> class_costs(const Trace& trace,
     costs.assign(count, 1);  // a machine that does not say
   }
   scale_to_time(costs, normal, classes);
-  std::vector<double> held;
-  for (const double run : runs(of, normal.counts)) {
-    held.push_back(run > kRuns ? kHeld : kFixed);
+  const auto alone = runs(of, normal.counts);
+  std::vector<double> hold;
+  for (std::size_t c = 0; c < count; ++c) {
+    hold.push_back((alone[c] > kRuns ? kHeld : kFixed) * normal.a[c][c]);
   }
   for (int i = 0; i < kRefinements; ++i) {
-    solve(normal, held, costs);
+    costs = held_squares(normal.a, normal.b, costs, hold, kSweeps);
     scale_to_time(costs, normal, classes);
   }
   return costs;

@@ -108,18 +108,17 @@ double CoreRun::fetch(const AccessShape& shape, Progress& own,
   return start + shape.latency_ns[tier];
 }
 
-double CoreRun::take_load_buffer(const AccessShape& shape, Progress& own,
-                                 std::size_t tier) {
+// Waits for one.
+double& CoreRun::free_load_buffer() {
   double& buffer = *std::min_element(loads_.begin(), loads_.end());
   now_ = std::max(now_, buffer);
-  return buffer = fetch(shape, own, tier);
+  return buffer;
 }
 
-// Of a line that is on its way already.
-void CoreRun::hold_load_buffer(double done) {
-  double& buffer = *std::min_element(loads_.begin(), loads_.end());
-  now_ = std::max(now_, buffer);
-  buffer = std::max(done, now_);
+double CoreRun::take_load_buffer(const AccessShape& shape, Progress& own,
+                                 std::size_t tier) {
+  double& buffer = free_load_buffer();
+  return buffer = fetch(shape, own, tier);
 }
 
 double CoreRun::load(std::size_t s, std::size_t tier) {
@@ -136,7 +135,10 @@ double CoreRun::stream(const AccessShape& shape, Progress& own,
   double done = 0;
   if (line <= cursor.fetched) {
     done = cursor.ready[static_cast<std::size_t>(line)];
-    if (!shape.store && done > now_) hold_load_buffer(done);
+    if (!shape.store && done > now_) {  // on its way
+      double& buffer = free_load_buffer();
+      buffer = std::max(done, now_);
+    }
   } else {
     done = shape.store ? fetch(shape, own, tier)
                        : take_load_buffer(shape, own, tier);

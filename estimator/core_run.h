@@ -103,9 +103,9 @@ class CoreRun {
   double fetch(const AccessShape& shape, Progress& own, std::size_t tier);
   double load(std::size_t shape, std::size_t tier);
   double stream(const AccessShape& shape, Progress& own, std::size_t tier);
+  double& free_load_buffer();
   double take_load_buffer(const AccessShape& shape, Progress& own,
                           std::size_t tier);
-  void hold_load_buffer(double done);
   void post(double done);
 
   std::span<const AccessShape> shapes_;

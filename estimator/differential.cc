@@ -182,7 +182,8 @@ Result<Differential> Differential::from_pair(const Trace& slow,
   auto ends = Endpoints::of(runs, options);
   if (!ends) return ends.error();
   const auto slowest = static_cast<TierId>(ends->machine.tiers.size() - 1);
-  return from_ends({*std::move(ends), {}, {}, {}, false}, {slowest, 0});
+  return from_ends({*std::move(ends), {}, {}, {}, false}, {slowest, 0},
+                   options.overlap);
 }
 
 Result<Differential> Differential::from_tiers(
@@ -212,11 +213,13 @@ Result<Differential> Differential::from_tiers(
   }
   auto ends = Endpoints::of(runs, options);
   if (!ends) return ends.error();
-  return from_ends({*std::move(ends), {}, {}, {}, false}, tiers);
+  return from_ends({*std::move(ends), {}, {}, {}, false}, tiers,
+                   options.overlap);
 }
 
 Result<Differential> Differential::from_ends(Parts parts,
-                                             const std::vector<TierId>& tiers) {
+                                             const std::vector<TierId>& tiers,
+                                             bool overlap) {
   const Endpoints& ends = parts.ends;
   const std::size_t last = ends.runs.size() - 1;
   const Trace& fast = *ends.runs[last].trace;
@@ -227,7 +230,9 @@ Result<Differential> Differential::from_ends(Parts parts,
     const WindowCuts& cuts = ends.cuts[r];
     const Machine machine = with_tiers(ends.machine, tiers[r]);
     const auto ns = ends.lengths(r);
-    auto costs = pair_costs(slow, fast, machine, cuts, fast_cuts, ends.regions);
+    // Only the slowest and the fastest tier's links are told apart.
+    auto costs = pair_costs(slow, fast, machine, cuts, fast_cuts, ends.regions,
+                            overlap && r == 0);
     const Tally by_slow = tally(slow, cuts, ends.regions, costs.slow);
     const Tally by_fast = tally(fast, fast_cuts, ends.regions, costs.fast);
     const Weigh alike = by_accesses(store_weight(machine));
@@ -240,7 +245,6 @@ Result<Differential> Differential::from_ends(Parts parts,
     Tally both = mean(by_slow, by_fast);
     smooth(both, ends.regions, 2);
     parts.levels.push_back({tiers[r], ns, std::move(both), std::move(doubt)});
-    // Only the slowest and the fastest tier's links are told apart.
     if (r == 0) parts.savings = std::move(costs.savings);
   }
   return build(std::move(parts));

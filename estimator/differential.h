@@ -58,6 +58,9 @@ class Differential {
     std::int64_t windows = 100;  // 1 to 100,000; one a phase at least
     Bytes region_bytes = 256 * 1024;
     bool phases = true;  // false: the job is taken as one phase
+    // false: an object gains what it gains, wherever others lie (no savings);
+    // for whoever asks for benefits() alone, in a fraction of the time.
+    bool overlap = true;
   };
 
   /// From the two endpoint traces. Addresses are the slow trace's; the fast
@@ -177,7 +180,8 @@ class Differential {
   static Result<Differential> build(Parts parts);
   // Of measured runs, the slowest tier's first; `tiers` are theirs.
   static Result<Differential> from_ends(Parts parts,
-                                        const std::vector<TierId>& tiers);
+                                        const std::vector<TierId>& tiers,
+                                        bool overlap);
   void weigh_tiers();
   std::vector<double> gains(const Level& level) const;  // over all windows
   TierId slowest() const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "estimator/counter_readings.h"
+#include "estimator/held_squares.h"
 
 namespace thermocline {
 namespace {
@@ -82,24 +83,15 @@ std::vector<bool> prefetched(const Trace& trace, const AccessClasses& classes,
 std::vector<double> solve(const Normal& normal, const std::vector<double>& b,
                           const std::vector<double>& expected,
                           const std::vector<double>& held) {
-  std::vector<double> out = expected;
   double most = 0;
-  for (std::size_t c = 0; c < out.size(); ++c) {
+  for (std::size_t c = 0; c < held.size(); ++c) {
     most = std::max(most, normal.a[c][c]);
   }
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (std::size_t c = 0; c < out.size(); ++c) {
-      const double own = normal.a[c][c];
-      if (own <= 0) continue;
-      const double hold = held[c] * own + kHeldRare * most;
-      double rest = b[c] + hold * expected[c];
-      for (std::size_t d = 0; d < out.size(); ++d) {
-        if (d != c) rest -= normal.a[c][d] * out[d];
-      }
-      out[c] = std::max(0.0, rest / (own + hold));
-    }
+  std::vector<double> hold;
+  for (std::size_t c = 0; c < held.size(); ++c) {
+    hold.push_back(held[c] * normal.a[c][c] + kHeldRare * most);
   }
-  return out;
+  return held_squares(normal.a, b, expected, hold, kSweeps);
 }
 
 }  // namespace

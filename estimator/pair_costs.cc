@@ -66,10 +66,7 @@ Savings savings_of(const Trace& slow, const AccessClasses& classes,
                    const std::vector<ClassTimes>& times, const Machine& machine,
                    const WindowCuts& slow_cuts, const WindowCuts& fast_cuts,
                    const RegionMap& regions) {
-  Mixture mixture;
-  for (const Sample& sample : slow.samples) {
-    mixture.of_sample.push_back(static_cast<std::uint32_t>(classes.of(sample)));
-  }
+  Mixture mixture{classes.of_samples(slow), {}};
   mixture.company = companies(mixture.of_sample, classes.all().size());
   std::vector<SampleTime> kinds;
   for (std::size_t c = 0; c < times.size(); ++c) {
@@ -100,7 +97,8 @@ Savings savings_of(const Trace& slow, const AccessClasses& classes,
 
 PairCosts pair_costs(const Trace& slow, const Trace& fast,
                      const Machine& machine, const WindowCuts& slow_cuts,
-                     const WindowCuts& fast_cuts, const RegionMap& regions) {
+                     const WindowCuts& fast_cuts, const RegionMap& regions,
+                     bool overlap) {
   AccessClasses learned(slow, fast);
   learn_link_lines(slow, fast, machine, learned);
   const auto classes =
@@ -115,8 +113,10 @@ PairCosts pair_costs(const Trace& slow, const Trace& fast,
       look_at(fast, *classes, machine.tiers.front(), machine.cycles_per_ns);
   return {weigh(classes, in_slow, in_fast, in_slow),
           weigh(classes, in_slow, in_fast, in_fast),
-          savings_of(slow, *classes, times_of(*classes, in_slow, in_fast),
-                     machine, slow_cuts, fast_cuts, regions),
+          overlap
+              ? savings_of(slow, *classes, times_of(*classes, in_slow, in_fast),
+                           machine, slow_cuts, fast_cuts, regions)
+              : Savings(),
           true};
 }
 

@@ -26,8 +26,10 @@ struct PairCosts {
 
 /// Requires: sorted traces with samples, of the machine's slowest and fastest
 /// tier; the cuts and regions are theirs. The functions outlive the traces.
+/// Without `overlap` nothing is saved, and the answer comes much sooner.
 PairCosts pair_costs(const Trace& slow, const Trace& fast,
                      const Machine& machine, const WindowCuts& slow_cuts,
-                     const WindowCuts& fast_cuts, const RegionMap& regions);
+                     const WindowCuts& fast_cuts, const RegionMap& regions,
+                     bool overlap);
 
 }  // namespace thermocline

@@ -6,6 +6,7 @@
 
 #include "estimator/access_cost.h"
 #include "estimator/counter_readings.h"
+#include "estimator/held_squares.h"
 #include "estimator/sample_order.h"
 
 namespace thermocline {
@@ -26,11 +27,7 @@ struct Gap {  // between a sample and the one that it goes on from
 };
 
 std::vector<Gap> gaps_of(const Trace& trace, const AccessClasses& classes) {
-  std::vector<std::uint32_t> of;
-  of.reserve(trace.samples.size());
-  for (const Sample& sample : trace.samples) {
-    of.push_back(static_cast<std::uint32_t>(classes.of(sample)));
-  }
+  const auto of = classes.of_samples(trace);
   const auto before = nearest_before(trace, of, classes.look_backs());
   std::vector<Gap> gaps;
   for (std::uint32_t s = 0; s < of.size(); ++s) {
@@ -50,7 +47,6 @@ std::vector<Gap> gaps_of(const Trace& trace, const AccessClasses& classes) {
 // sort's buckets), the way between two samples says nothing.
 std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
                                std::size_t classes) {
-  std::vector<double> share(classes, 1);
   std::vector<std::vector<double>> a(classes, std::vector<double>(classes, 0));
   std::vector<double> b(classes, 0), x(classes);
   auto gap = gaps.begin();
@@ -71,18 +67,8 @@ std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
   }
   double most = 0;
   for (std::size_t c = 0; c < classes; ++c) most = std::max(most, a[c][c]);
-  const double hold = kHeld * most;
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (std::size_t c = 0; c < classes; ++c) {
-      if (a[c][c] <= 0) continue;
-      double rest = b[c] + hold;
-      for (std::size_t d = 0; d < classes; ++d) {
-        if (d != c) rest -= a[c][d] * share[d];
-      }
-      share[c] = std::clamp(rest / (a[c][c] + hold), 0.0, 1.0);
-    }
-  }
-  return share;
+  return held_squares(a, b, std::vector<double>(classes, 1),
+                      std::vector<double>(classes, kHeld * most), kSweeps, 1);
 }
 
 // The sample that stands `part` of the way through the gap.

@@ -8,6 +8,7 @@
 
 #include "policies/bounds.h"
 #include "policies/replay.h"
+#include "tests/policies/planned_step.h"
 #include "tests/policies/random_jobs.h"
 #include "tests/policies/tensor_jobs.h"
 #include "traces/trace_file.h"
@@ -17,19 +18,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-constexpr Bytes kPlenty = Bytes{1} << 40;
-
-Iteration make(const Trace& trace) {
-  auto made = Iteration::from_trace(trace, two_tiers());
-  EXPECT_TRUE(made) << made.error().message;
-  return *std::move(made);
-}
-
-Room share_of(const Iteration& step, double share) {
-  return {{static_cast<Bytes>(static_cast<double>(step.peak_bytes()) * share),
-           kPlenty}};
-}
 
 Result<std::optional<Plan>> plan(const Iteration& step, const Room& room,
                                  const char* mode, json options = {}) {
@@ -50,7 +38,7 @@ TEST(Autotm, MovesCostNothingComparedWithStayingAndFirstTouch) {
   ChainJob job;
   for (const int layers : {2, 5, 9}) {
     job.layers = layers;
-    const Iteration step = make(job.trace());
+    const Iteration step = step_of(job.trace());
     for (const double share : {0.1, 0.2, 0.4, 0.7, 1.0}) {
       const Room room = share_of(step, share);
       const auto still = plan(step, room, "static");
@@ -132,7 +120,7 @@ TEST(Autotm, KeepsItsOrderOnRealSteps) {
 }
 
 TEST(Autotm, AllFitsAndNothingFits) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   for (const char* mode : {"static", "synchronous"}) {
     const Room all{{kPlenty, kPlenty}};
     const auto fast = plan(step, all, mode);
@@ -153,7 +141,7 @@ TEST(Autotm, AllFitsAndNothingFits) {
 }
 
 TEST(Autotm, SaysWhatDoesNotFit) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   const auto little = plan(step, {{300'000, 500'000}}, "static");
   ASSERT_FALSE(little);
   EXPECT_THAT(little.error().message, HasSubstr("operator"));
@@ -168,7 +156,7 @@ TEST(Autotm, SaysWhatDoesNotFit) {
 
 // The slow tier does not hold all: what must be fast is, gain or not.
 TEST(Autotm, FillsFastMemoryWhereSlowMemoryIsShort) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   const Room room{{800'000, step.peak_bytes() - 600'000}};
   for (const char* mode : {"static", "synchronous"}) {
     const auto out = plan(step, room, mode);
@@ -179,7 +167,7 @@ TEST(Autotm, FillsFastMemoryWhereSlowMemoryIsShort) {
 }
 
 TEST(Autotm, CopiesAreKeptOnlyWhereSlowMemoryHoldsAll) {
-  const Iteration step = make(random_job(3, 6));
+  const Iteration step = step_of(random_job(3, 6));
   const Room room = share_of(step, 0.4);
   const auto out = plan(step, room, "synchronous", {{"keep_copies", true}});
   ASSERT_TRUE(out) << out.error().message;
@@ -194,7 +182,7 @@ TEST(Autotm, CopiesAreKeptOnlyWhereSlowMemoryHoldsAll) {
 TEST(Autotm, AskedToStopItComesBackWithAPlan) {
   ChainJob job;
   job.layers = 60;
-  const Iteration step = make(job.trace());
+  const Iteration step = step_of(job.trace());
   Room room = share_of(step, 0.3);
   int asked = 0;
   room.go_on = [&] { return ++asked < 2; };
@@ -207,7 +195,7 @@ TEST(Autotm, AskedToStopItComesBackWithAPlan) {
 TEST(Autotm, OutOfTimeItStillHasAPlan) {
   ChainJob job;
   job.layers = 60;
-  const Iteration step = make(job.trace());
+  const Iteration step = step_of(job.trace());
   const Room room = share_of(step, 0.3);
   const auto out = plan(step, room, "synchronous", {{"seconds", 0.01}});
   ASSERT_TRUE(out) << out.error().message;

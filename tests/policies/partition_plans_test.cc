@@ -9,12 +9,11 @@
 
 #include "policies/partition_plan.h"
 #include "policies/replay.h"
+#include "tests/policies/planned_step.h"
 #include "tests/policies/tensor_jobs.h"
 
 namespace thermocline {
 namespace {
-
-constexpr Bytes kPlenty = Bytes{1} << 40;
 
 // Three steps of `operators` operators, the same in each. Half of the
 // operators make a tensor, which dies after a few operators, or in the next
@@ -98,17 +97,6 @@ Trace random_job(unsigned seed, std::size_t operators, bool layers) {
   return out;
 }
 
-Iteration make(const Trace& trace) {
-  auto made = Iteration::from_trace(trace, two_tiers());
-  EXPECT_TRUE(made) << made.error().message;
-  return *std::move(made);
-}
-
-Room room(const Iteration& step, double share) {
-  return {{static_cast<Bytes>(static_cast<double>(step.peak_bytes()) * share),
-           kPlenty}};
-}
-
 class PartitionPlans : public testing::TestWithParam<std::string> {
  protected:
   static Result<std::optional<Plan>> plan(
@@ -132,13 +120,13 @@ TEST_P(PartitionPlans, FitAnyRoomOnRandomJobs) {
   std::size_t wrapping = 0;
   for (unsigned seed = 0; seed < 24; ++seed) {
     const Iteration step =
-        make(random_job(seed, 20 + seed * 3, /*layers=*/seed % 2 == 0));
+        step_of(random_job(seed, 20 + seed * 3, /*layers=*/seed % 2 == 0));
     for (std::size_t t = 0; t < step.tensors(); ++t) {
       const auto& one = step.tensor(t);
       if (one.wraps && !one.persistent) ++wrapping;
     }
     for (const double share : {0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95}) {
-      const Room given = room(step, share);
+      const Room given = share_of(step, share);
       const auto found = plan(step, given);
       ASSERT_TRUE(found) << seed << ' ' << share << found.error().message;
       ASSERT_TRUE(found->has_value());
@@ -158,9 +146,9 @@ TEST(PartitionPlan, IsLegalWhateverIsChosen) {
   constexpr auto kAlways = std::numeric_limits<std::size_t>::max();
   std::size_t moves = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
-    const Iteration step = make(random_job(seed, 30 + seed * 3, false));
+    const Iteration step = step_of(random_job(seed, 30 + seed * 3, false));
     for (const double share : {0.1, 0.4, 0.7}) {
-      const Room given = room(step, share);
+      const Room given = share_of(step, share);
       PartitionPlan parts(step, given, {0, 4, 9, 15, 22});
       for (std::uint32_t t = 0; t < step.tensors(); ++t) parts.add({t});
       for (const std::size_t keep : {std::size_t{0}, std::size_t{1}, kAlways}) {
@@ -185,7 +173,7 @@ TEST(PartitionPlan, IsLegalWhateverIsChosen) {
 
 TEST_P(PartitionPlans, WithAllTheRoomNothingMoves) {
   for (unsigned seed = 0; seed < 12; ++seed) {
-    const Iteration step = make(random_job(seed, 60, seed % 2 == 0));
+    const Iteration step = step_of(random_job(seed, 60, seed % 2 == 0));
     for (const Bytes bytes : {kPlenty, ~Bytes{0}}) {
       const auto found = plan(step, {{bytes, kPlenty}});
       ASSERT_TRUE(found) << found.error().message;
@@ -201,7 +189,7 @@ TEST_P(PartitionPlans, WithAllTheRoomNothingMoves) {
 TEST_P(PartitionPlans, ATensorLargerThanFastMemoryStaysSlow) {
   ChainJob job;
   job.weight = 1'000'000;
-  const Iteration step = make(job.trace());
+  const Iteration step = step_of(job.trace());
   const auto found = plan(step, {{900'000, kPlenty}});
   ASSERT_TRUE(found) << found.error().message;
   bool some = false;
@@ -219,16 +207,16 @@ TEST_P(PartitionPlans, ATensorLargerThanFastMemoryStaysSlow) {
 }
 
 TEST_P(PartitionPlans, ASlowMemoryThatIsTooSmallIsNamed) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   const auto found = plan(step, {{0, 1000}});
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().message, testing::HasSubstr("tier 1 holds"));
 }
 
 TEST_P(PartitionPlans, AreFoundAgain) {
-  const Iteration step = make(random_job(7, 70, true));
-  const auto one = plan(step, room(step, 0.3));
-  const auto two = plan(step, room(step, 0.3));
+  const Iteration step = step_of(random_job(7, 70, true));
+  const auto one = plan(step, share_of(step, 0.3));
+  const auto two = plan(step, share_of(step, 0.3));
   ASSERT_TRUE(one && two);
   EXPECT_EQ((*one)->note, (*two)->note);
   EXPECT_EQ((*one)->birth, (*two)->birth);
@@ -243,13 +231,13 @@ TEST_P(PartitionPlans, AreFoundAgain) {
 // Its partitions are of 10 operators, so nothing is ever unused for more than
 // two of them.
 TEST(NextUse, AStepOfTwoPartitionsIsNotSwapped) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   ASSERT_EQ(step.operators(), 13u);
   auto policy =
       Registry<Policy>::make("policy", "next_use", nlohmann::json::object());
   ASSERT_TRUE(policy);
   for (const double share : {0.1, 0.3, 0.4, 0.6, 0.9}) {
-    const auto found = (*policy)->plan(step, room(step, share));
+    const auto found = (*policy)->plan(step, share_of(step, share));
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_TRUE((*found)->moves.empty()) << share;
   }
@@ -259,12 +247,12 @@ TEST(NextUse, UsesFarApartAreTwoStaysAndCloseOnesAreOne) {
   // A weight's forward and optimizer are 3 * 12 operators apart.
   ChainJob job;
   job.layers = 12;
-  const Iteration step = make(job.trace());
+  const Iteration step = step_of(job.trace());
   for (const auto& [partition, swaps] : {std::pair{4, true}, {20, false}}) {
     auto policy = Registry<Policy>::make("policy", "next_use",
                                          {{"partition_operators", partition}});
     ASSERT_TRUE(policy);
-    const auto found = (*policy)->plan(step, room(step, 0.4));
+    const auto found = (*policy)->plan(step, share_of(step, 0.4));
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_EQ(!(*found)->moves.empty(), swaps) << partition;
   }

@@ -10,24 +10,12 @@
 #include "policies/neighbours.h"
 #include "policies/replay.h"
 #include "policies/stay_search.h"
+#include "tests/policies/planned_step.h"
 #include "tests/policies/random_jobs.h"
 #include "tests/policies/tensor_jobs.h"
 
 namespace thermocline {
 namespace {
-
-constexpr Bytes kPlenty = Bytes{1} << 40;
-
-Iteration make(const Trace& trace) {
-  auto made = Iteration::from_trace(trace, two_tiers());
-  EXPECT_TRUE(made) << made.error().message;
-  return *std::move(made);
-}
-
-Room room(const Iteration& step, double share) {
-  return {{static_cast<Bytes>(static_cast<double>(step.peak_bytes()) * share),
-           kPlenty}};
-}
 
 std::unique_ptr<Decider> rule(double margin = 1) {
   auto made = Registry<Decider>::make("decider", "rule", {{"margin", margin}});
@@ -46,9 +34,9 @@ Result<Plan> search(const Iteration& step, const Room& given,
 TEST(StaySchedule, PlansFitAnyRoomOnRandomJobs) {
   std::size_t moves = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    const Iteration step = make(random_job(seed, 12 + seed % 8, 24));
+    const Iteration step = step_of(random_job(seed, 12 + seed % 8, 24));
     for (const double share : {0.0, 0.1, 0.3, 0.5, 0.8}) {
-      const Room given = room(step, share);
+      const Room given = share_of(step, share);
       const auto plan = search(step, given, 6);
       ASSERT_TRUE(plan) << seed << ' ' << share << plan.error().message;
       const auto ok = check(*plan, step, given);
@@ -64,9 +52,9 @@ TEST(StaySchedule, PlansOfChainsWhoseLivesWrapFitAnyRoom) {
   for (const int layers : {1, 2, 5, 9, 17}) {
     ChainJob job;
     job.layers = layers;
-    const Iteration step = make(job.trace());
+    const Iteration step = step_of(job.trace());
     for (double share = 0; share < 1.05; share += 0.05) {
-      const Room given = room(step, share);
+      const Room given = share_of(step, share);
       const auto plan = search(step, given, 4);
       ASSERT_TRUE(plan) << layers << ' ' << share << plan.error().message;
       const auto ok = check(*plan, step, given);
@@ -79,7 +67,7 @@ TEST(StaySchedule, PlansOfChainsWhoseLivesWrapFitAnyRoom) {
 
 TEST(StaySchedule, WithAllTheRoomNothingMoves) {
   for (unsigned seed = 0; seed < 10; ++seed) {
-    const Iteration step = make(random_job(seed, 14, 24));
+    const Iteration step = step_of(random_job(seed, 14, 24));
     const auto plan = search(step, {{kPlenty, kPlenty}}, 20);
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_TRUE(plan->moves.empty());
@@ -92,8 +80,8 @@ TEST(StaySchedule, WithAllTheRoomNothingMoves) {
 
 TEST(StaySchedule, MoreTrialsAreNeverWorse) {
   for (unsigned seed = 0; seed < 10; ++seed) {
-    const Iteration step = make(random_job(seed, 14, 24));
-    const Room given = room(step, 0.3);
+    const Iteration step = step_of(random_job(seed, 14, 24));
+    const Room given = share_of(step, 0.3);
     double last = std::numeric_limits<double>::infinity();
     for (const std::size_t trials : {0, 10, 80}) {
       const auto plan = search(step, given, trials);
@@ -126,7 +114,7 @@ TEST(StaySchedule, ACopyThatFitsBesideOperatorsIsNotWaitedFor) {
   }
   trace.end = {true, 0, 1000 + 8 * kEach, 0};
   trace.sort();
-  const Iteration step = make(trace);
+  const Iteration step = step_of(trace);
   const Room given{{2 * kSize - 64, kPlenty}};
   const auto plan = search(step, given, 20);
   ASSERT_TRUE(plan) << plan.error().message;
@@ -138,11 +126,11 @@ TEST(StaySchedule, ACopyThatFitsBesideOperatorsIsNotWaitedFor) {
 }
 
 TEST(StaySchedule, ARuleThatAsksForMuchMovesLittle) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   std::size_t last = std::numeric_limits<std::size_t>::max();
   for (const double margin : {0.0, 1.0, 1e6}) {
-    StaySchedule schedule(step, room(step, 0.4), room(step, 0.4).capacity[0],
-                          {0.5, 0});
+    StaySchedule schedule(step, share_of(step, 0.4),
+                          share_of(step, 0.4).capacity[0], {0.5, 0});
     std::vector<StaySchedule::Offer> offers;
     for (std::uint32_t t = 0; t < step.tensors(); ++t) {
       for (std::uint32_t u = 0; u < step.tensor(t).uses.size(); ++u) {
@@ -151,7 +139,7 @@ TEST(StaySchedule, ARuleThatAsksForMuchMovesLittle) {
     }
     schedule.offer(offers, *rule(margin));
     const auto plan = schedule.plan();
-    EXPECT_TRUE(check(plan, step, room(step, 0.4)));
+    EXPECT_TRUE(check(plan, step, share_of(step, 0.4)));
     EXPECT_LE(plan.moves.size(), last);
     last = plan.moves.size();
   }
@@ -159,7 +147,7 @@ TEST(StaySchedule, ARuleThatAsksForMuchMovesLittle) {
 }
 
 TEST(Neighbours, CopiesOfNeighboursBecomeOneMove) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   // Weights lie side by side in the trace, 64 KiB apart; pages of that size.
   constexpr Bytes kPage = 65536;
   Plan plan;
@@ -186,7 +174,7 @@ TEST(Neighbours, CopiesOfNeighboursBecomeOneMove) {
 }
 
 TEST(Neighbours, WithoutTimeInCommonTheyStayApart) {
-  const Iteration step = make(ChainJob().trace());
+  const Iteration step = step_of(ChainJob().trace());
   Plan plan;
   plan.birth.assign(step.tensors(), 1);
   std::vector<std::size_t> weights;

@@ -6,25 +6,13 @@
 #include <limits>
 
 #include "policies/replay.h"
+#include "tests/policies/planned_step.h"
 #include "tests/policies/random_jobs.h"
 
 namespace thermocline {
 namespace {
 
 using Moves = TensorIlp::Moves;
-
-constexpr Bytes kPlenty = Bytes{1} << 40;
-
-Iteration make(const Trace& trace) {
-  auto made = Iteration::from_trace(trace, two_tiers());
-  EXPECT_TRUE(made) << made.error().message;
-  return *std::move(made);
-}
-
-Room share_of(const Iteration& step, double share) {
-  return {{static_cast<Bytes>(static_cast<double>(step.peak_bytes()) * share),
-           kPlenty}};
-}
 
 // Penalties of slow memory and the time that copies take: what the program
 // minimises, counted from the plan.
@@ -58,7 +46,7 @@ std::vector<Bytes> flat(const Iteration& step, const Room& room) {
 // All static placements of up to 12 tensors, by hand.
 TEST(TensorIlp, StaticIsTheBestOfAllPlacements) {
   for (unsigned seed = 0; seed < 12; ++seed) {
-    const Iteration step = make(random_job(seed, 4));
+    const Iteration step = step_of(random_job(seed, 4));
     const std::size_t n = step.tensors();
     ASSERT_LE(n, 12u);
     for (const double share : {0.2, 0.5, 0.8}) {
@@ -145,7 +133,7 @@ double best_schedule(const Iteration& step, Bytes fast) {
 TEST(TensorIlp, SynchronousIsTheBestOfAllSchedules) {
   std::size_t moving = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
-    const Iteration step = make(random_job(seed, 3));
+    const Iteration step = step_of(random_job(seed, 3));
     ASSERT_LE(step.tensors(), 8u);
     for (const double share : {0.3, 0.6}) {
       const Room room = share_of(step, share);
@@ -268,7 +256,7 @@ class Keeping {
 TEST(TensorIlp, KeepingCopiesIsTheBestOfAllSchedulesThatDo) {
   std::size_t better = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    const Iteration step = make(random_job(seed, 2));
+    const Iteration step = step_of(random_job(seed, 2));
     ASSERT_LE(step.tensors(), 4u);
     for (const double share : {0.3, 0.6}) {
       const Room room = share_of(step, share);
