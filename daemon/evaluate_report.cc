@@ -52,6 +52,13 @@ void print(const EvaluatedTable& table, const EvaluatedShare& here) {
     line("[bound without moves]", show_seconds(*here.static_bound_ns / 1e9), "",
          "", "");
   }
+  if (here.clairvoyant_ns) {
+    line("[clairvoyant]", show_seconds(*here.clairvoyant_ns / 1e9), "", "", "");
+  }
+  if (here.paid_bound_ns) {
+    line("[bound, moves paid]", show_seconds(*here.paid_bound_ns / 1e9), "", "",
+         "");
+  }
   line("[bound]", show_seconds(here.bound_ns / 1e9), "", "", "");
   line("[all_fast]", show_seconds(table.all_fast_ns / 1e9), "", "", "");
   if (!here.note.empty()) std::printf("  note: %s\n", here.note.c_str());
@@ -107,11 +114,12 @@ Json to_json(const std::vector<EvaluatedTable>& tables) {
     for (const EvaluatedShare& here : table.shares) {
       Json rows = Json::array();
       for (const EvaluatedRow& row : here.rows) rows.push_back(json_of(row));
-      Json one = {{"fast_share", here.share},
-                  {"fast_bytes", here.fast},
-                  {"bound_ns", here.bound_ns},
-                  {"static_bound_ns", nullptr},
+      Json one = {{"fast_share", here.share},   {"fast_bytes", here.fast},
+                  {"bound_ns", here.bound_ns},  {"static_bound_ns", nullptr},
+                  {"paid_bound_ns", nullptr},   {"clairvoyant_ns", nullptr},
                   {"policies", std::move(rows)}};
+      if (here.paid_bound_ns) one["paid_bound_ns"] = *here.paid_bound_ns;
+      if (here.clairvoyant_ns) one["clairvoyant_ns"] = *here.clairvoyant_ns;
       if (here.static_bound_ns) one["static_bound_ns"] = *here.static_bound_ns;
       shares.push_back(std::move(one));
     }

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cmath>
 
+#include "agent/clairvoyant.h"
 #include "agent/evaluation.h"
 #include "daemon/policy_maker.h"
 #include "policies/bounds.h"
+#include "policies/packing.h"
 #include "policies/replay.h"
 
 namespace thermocline {
@@ -121,8 +123,15 @@ EvaluatedShare bounds(const EvaluatedJob& job, double share) {
   out.share = share;
   if (job.world) {
     out.fast = part(job.world->footprint(), share);
-    out.bound_ns =
-        free_moves_bound_ns(*job.world, episode_of(*job.world, share, 0));
+    const Episode episode = episode_of(*job.world, share, 0);
+    out.bound_ns = free_moves_bound_ns(*job.world, episode);
+    const auto all = clairvoyant(
+        *job.world, episode,
+        [](const View& view, std::span<const double> score, double hysteresis) {
+          return pack(view, score, {hysteresis, 1.0});
+        });
+    out.paid_bound_ns = all.bound_ns;
+    out.clairvoyant_ns = all.played.time_ns;
     return out;
   }
   out.fast = part(job.step->peak_bytes(), share);

@@ -51,6 +51,8 @@ struct EvaluatedShare {
   Bytes fast = 0;
   double bound_ns = 0;                    // any moves, free
   std::optional<double> static_bound_ns;  // no moves; of tensors only
+  std::optional<double> paid_bound_ns;    // moves paid, future known; of pages
+  std::optional<double> clairvoyant_ns;   // one that packing reaches so
   std::string note;                       // why that is missing
   std::vector<EvaluatedRow> rows;
 };
