@@ -22,8 +22,13 @@ std::string papers(const Agent::Info& info, std::int64_t hidden) {
   out["options"] = info.options;
   out["seed"] = info.seed;
   out["episodes"] = info.episodes;
+  out["decisions"] = info.decisions;
+  out["workers"] = info.workers;
+  out["machines"] = info.machines;
   out["returns"] = info.returns;
   out["gap_closed"] = info.gap_closed;
+  out["held_out"] = info.held_out;
+  out["program"] = info.program;
   return out.dump();
 }
 
@@ -69,6 +74,11 @@ Result<Agent> Agent::load(const std::string& path) {
     json.at("episodes").get_to(info.episodes);
     json.at("returns").get_to(info.returns);
     json.at("gap_closed").get_to(info.gap_closed);
+    info.decisions = json.value("decisions", info.decisions);
+    info.workers = json.value("workers", info.workers);
+    info.machines = json.value("machines", info.machines);
+    info.held_out = json.value("held_out", info.held_out);
+    info.program = json.value("program", info.program);
     impl = std::make_unique<Impl>(
         json.at("hidden").template get<std::int64_t>(), std::move(info));
     impl->network->load(archive);
@@ -107,5 +117,11 @@ void Agent::score(std::span<const float> features,
 const Agent::Info& Agent::info() const { return impl_->info; }
 
 std::vector<float> Agent::weights() const { return impl_->network->weights(); }
+
+void Agent::set_weights(const std::vector<float>& weights) {
+  CHECK(impl_->network->set_weights(weights));
+}
+
+std::int64_t Agent::hidden() const { return impl_->hidden; }
 
 }  // namespace thermocline

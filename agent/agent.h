@@ -24,9 +24,14 @@ class Agent {
     std::vector<std::string> traces;  // what it was trained on
     std::string options;              // TrainingOptions as JSON
     std::uint64_t seed = 0;
-    std::int64_t episodes = 0;    // trained for
-    std::vector<double> returns;  // mean return between evaluations
-    double gap_closed = 0;        // first_touch -> all_fast, whole job at half
+    std::int64_t episodes = 0;          // trained for
+    std::int64_t decisions = 0;         // the same
+    std::int64_t workers = 1;           // that trained it together
+    std::vector<std::string> machines;  // instead of the traces' own, too
+    std::vector<double> returns;        // mean return between evaluations
+    double gap_closed = 0;  // first_touch -> all_fast, whole job at half
+    double held_out = 0;    // the same, on windows not trained on; 0: none
+    std::string program;    // version of Thermocline
     bool operator==(const Info&) const = default;
   };
 
@@ -51,6 +56,10 @@ class Agent {
 
   const Info& info() const;
   std::vector<float> weights() const;
+  /// Requires: as many as weights() has.
+  void set_weights(const std::vector<float>& weights);
+  /// Width of the network's layers.
+  std::int64_t hidden() const;
 
  private:
   struct Impl;

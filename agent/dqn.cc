@@ -70,6 +70,8 @@ struct Dqn::Impl {
   torch::Tensor targets(const Batch& batch, const torch::Tensor& slowness);
   torch::Tensor widen(const torch::Tensor& x, const torch::Tensor& y);
   torch::Tensor price(const Batch& batch, const torch::Tensor& after);
+  double find_gradients();
+  void share_gradients();
   void follow();
 
   TrainingOptions options;
@@ -78,6 +80,7 @@ struct Dqn::Impl {
   QNetwork target;
   torch::optim::Adam adam;
   Replay replay;
+  GradientHook hook;
 };
 
 Dqn::Dqn(const TrainingOptions& options, std::uint64_t seed) {
@@ -111,6 +114,18 @@ void Dqn::remember(Frame frame) { impl_->replay.add(std::move(frame)); }
 std::uint64_t Dqn::draw() { return impl_->rng(); }
 
 std::vector<float> Dqn::weights() const { return impl_->online->weights(); }
+
+void Dqn::set_weights(const std::vector<float>& weights) {
+  Impl& me = *impl_;
+  CHECK(me.online->set_weights(weights) && me.target->set_weights(weights));
+  me.adam.state().clear();
+}
+
+void Dqn::reseed(std::uint64_t seed) { impl_->rng.seed(seed); }
+
+void Dqn::set_gradient_hook(GradientHook hook) {
+  impl_->hook = std::move(hook);
+}
 
 Batch Dqn::Impl::draw_batch() {
   Batch out;
@@ -187,15 +202,14 @@ void Dqn::Impl::follow() {
   }
 }
 
-double Dqn::learn(double progress) {
-  Impl& me = *impl_;
-  if (me.replay.size() == 0) return 0;
-  const Batch batch = me.draw_batch();
+// Of the loss over a batch; returns the loss.
+double Dqn::Impl::find_gradients() {
+  const Batch batch = draw_batch();
   const auto rows = static_cast<std::int64_t>(batch.gap.size());
   const auto slowness = tensor_of(batch.slowness, {rows});
   auto x = tensor_of(batch.before, {rows, static_cast<long>(kFeatures)});
   x.select(1, kSlowness).copy_(slowness);
-  const auto y = me.widen(x, me.targets(batch, slowness));
+  const auto y = widen(x, targets(batch, slowness));
 
   // Decisions hang on the difference of the two actions, most of whose noise
   // is common; so the difference has a loss of its own. Errors count relative
@@ -205,19 +219,44 @@ double Dqn::learn(double progress) {
                     x.select(1, kNeighbours);
   auto weight = (heat + 0.3).pow(-1.0);
   weight = weight / weight.mean();
-  const auto error = me.online->forward(x) - y;
+  const auto error = online->forward(x) - y;
   const auto loss =
       (weight * (advantage(error).square() + 0.5 * error.mean(1).square()))
           .mean();
-  me.adam.zero_grad();
   loss.backward();
+  return loss.item<double>();
+}
+
+void Dqn::Impl::share_gradients() {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> flat;
+  for (auto& p : online->parameters()) {
+    if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);
+    flat.push_back(p.grad().reshape(-1));
+  }
+  auto all = torch::cat(flat);
+  hook({all.data_ptr<float>(), static_cast<std::size_t>(all.numel())});
+  std::int64_t at = 0;
+  for (auto& p : online->parameters()) {
+    p.mutable_grad().copy_(all.narrow(0, at, p.numel()).view_as(p));
+    at += p.numel();
+  }
+}
+
+double Dqn::learn(double progress) {
+  Impl& me = *impl_;
+  const bool empty = me.replay.size() == 0;
+  if (empty && !me.hook) return 0;
+  me.adam.zero_grad();
+  const double loss = empty ? 0 : me.find_gradients();
+  if (me.hook) me.share_gradients();
   torch::nn::utils::clip_grad_norm_(me.online->parameters(), 10.0);
   static_cast<torch::optim::AdamOptions&>(me.adam.param_groups()[0].options())
       .lr(me.options.learning_rate *
           (1 - 0.9 * std::clamp(progress, 0.0, 1.0)));
   me.adam.step();
   me.follow();
-  return loss.item<double>();
+  return loss;
 }
 
 Status Dqn::save(const std::string& path, const std::string& note) const {

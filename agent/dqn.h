@@ -18,6 +18,7 @@
 // options, seed and frames give the same bits.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,16 @@ class Dqn {
 
   /// The online network's, in the order of its layers.
   std::vector<float> weights() const;
+  /// Goes on from these, of both networks; forgets the optimizer's momenta.
+  /// Requires: as many as weights() has.
+  void set_weights(const std::vector<float>& weights);
+  /// From now on another generator: workers that begin with the same network
+  /// are to play different episodes.
+  void reseed(std::uint64_t seed);
+  /// What learn() hands all gradients to before it clips and applies them, in
+  /// the order of weights(); all zero while nothing is remembered.
+  using GradientHook = std::function<void(std::span<float>)>;
+  void set_gradient_hook(GradientHook hook);
   /// A number from the learner's own generator.
   std::uint64_t draw();
 

@@ -12,6 +12,7 @@ struct TrainingOptions {
   std::int64_t frame_objects = 128;
   std::int64_t replay_frames = 1536;
   std::int64_t evaluate_every = 16;
+  std::int64_t patience = 0;
   std::int64_t windows = 100;
   std::int64_t region_kib = 256;
   double gamma = 0.9;
@@ -35,6 +36,8 @@ struct TrainingOptions {
       "decisions in the replay buffer");
     f("evaluate_every", evaluate_every, Int{1}, Int{1000000},
       "episodes between evaluations; the best agent is kept");
+    f("patience", patience, Int{0}, Int{1000000},
+      "evaluations without a better agent after which to stop; 0: never");
     f("windows", windows, Int{4}, Int{10000},
       "windows that each trace is cut into; 1 to 4 make one decision");
     f("region_kib", region_kib, Int{4}, Int{1048576},

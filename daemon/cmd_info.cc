@@ -1,4 +1,4 @@
-// thermocline info: what a trace holds.
+// thermocline info: what a trace or an agent holds.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -6,8 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "agent/archive_kind.h"
 #include "daemon/commands.h"
 #include "daemon/printable.h"
+#include "daemon/trainer_program.h"
 #include "daemon/units.h"
 #include "estimator/machine.h"
 #include "traces/iterations.h"
@@ -214,6 +216,27 @@ void print_text(const std::string& file, const ReadTrace& read) {
   line("file", file_line);
 }
 
+// What LibTorch wrote only a program with LibTorch reads. Text is printed, JSON
+// goes to `all`.
+Status show_archive(const std::string& file, const std::string& kind, bool json,
+                    nlohmann::ordered_json& all) {
+  if (kind != "agent") {
+    return invalid(file + " is the " + kind +
+                   " of a training, not a trace or an agent; go on with "
+                   "thermocline train --resume");
+  }
+  std::vector<std::string> words = {"--show", file};
+  if (json) words.emplace_back("--json");
+  auto said = ask_trainer(std::move(words));
+  if (!said) return said.error();
+  if (json) {
+    all.push_back(nlohmann::ordered_json::parse(*said, nullptr, false));
+  } else {
+    std::printf("%s", said->c_str());
+  }
+  return {};
+}
+
 void run(const std::vector<std::string>& files, bool json, Outcome& outcome) {
   auto all = nlohmann::ordered_json::array();
   const auto complain = [&](const std::string& why) {
@@ -225,6 +248,12 @@ void run(const std::vector<std::string>& files, bool json, Outcome& outcome) {
     outcome.status = 1;
   };
   for (const auto& file : files) {
+    if (const auto kind = archive_kind(file); !kind.empty()) {
+      if (auto ok = show_archive(file, kind, json, all); !ok) {
+        complain(ok.error().message);
+      }
+      continue;
+    }
     const auto read = read_trace(file);
     if (!read) {
       complain(read.error().message);
@@ -256,11 +285,13 @@ void add_info(CLI::App& root, Outcome& outcome) {
     bool json = false;
   };
   auto given = std::make_shared<Arguments>();
-  auto* command = root.add_subcommand(
-      "info",
-      "Say what traces hold. A cut or damaged one is shown as far as it can "
-      "be read, with exit status 1.");
-  command->add_option("file", given->files, "traces to read")->required();
+  auto* command =
+      root.add_subcommand("info",
+                          "Say what traces and agents hold. A cut or damaged "
+                          "one is shown as far as it can "
+                          "be read, with exit status 1.");
+  command->add_option("file", given->files, "traces and agents to read")
+      ->required();
   command->add_flag("--json", given->json,
                     "as JSON: an object, or a list of them for several files");
   command->callback(

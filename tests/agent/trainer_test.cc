@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include "tests/agent/toy_worlds.h"
@@ -128,6 +129,57 @@ TEST(Trainer, ResumedEqualsUninterrupted) {
   ASSERT_FALSE(other.has_value());
   EXPECT_NE(other.error().message.find("other traces"), std::string::npos);
   unlink(path.c_str());
+}
+
+TEST(Trainer, StopsWhenPatienceIsAtItsEnd) {
+  auto options = toy_options(100000);
+  options.evaluate_every = 2;
+  options.patience = 3;
+  Trainer trainer({toy_world(4, 15, 1e5, &settles)}, options, 1, toy_pack);
+  while (!trainer.done()) trainer.run_episode();
+  EXPECT_LT(trainer.episode(), 100000);
+  const auto& rows = trainer.metrics();
+  ASSERT_GE(rows.size(), 4U);
+  EXPECT_EQ(rows.back().episode, trainer.episode());
+  EXPECT_EQ(rows.back().decisions, trainer.decisions());
+  trainer.set_seconds(7);
+  EXPECT_EQ(rows.back().seconds, 7);
+}
+
+TEST(Trainer, RefusesWorldsThatTeachNothing) {
+  const World good = toy_world(4, 15, 1e5, &settles);
+  EXPECT_TRUE(Trainer::check_worlds({good}).has_value());
+  EXPECT_FALSE(Trainer::check_worlds({}).has_value());
+  const auto refused = [&good](auto&& change) {
+    World bad = good;
+    change(bad);
+    const auto why = Trainer::check_worlds({good, bad});
+    return why ? std::string() : why.error().message;
+  };
+  const double nan = std::nan("");
+  EXPECT_NE(refused([&](World& w) { w.windows[3].slow_ns = nan; }), "");
+  EXPECT_NE(refused([&](World& w) { w.windows[0].accesses[1].cost = nan; }),
+            "");
+  EXPECT_NE(refused([&](World& w) { w.move_ns_byte[1] = 1 / (nan - nan); }),
+            "");
+  EXPECT_NE(refused([](World& w) { w.tiers.pop_back(); }), "");
+  EXPECT_NE(refused([](World& w) { w.windows.clear(); }), "");
+  EXPECT_NE(refused([](World& w) {
+              for (auto& window : w.windows) window.accesses.clear();
+            }),
+            "");
+  EXPECT_NE(refused([](World& w) { w.windows.clear(); }).find("\"toy\""),
+            std::string::npos);
+}
+
+// A move that costs more than a float holds: no loss is finite.
+TEST(Trainer, SaysWhenLearningHasDiverged) {
+  Trainer trainer({toy_world(4, 15, 1e300, &settles)}, toy_options(50), 1,
+                  toy_pack);
+  while (!trainer.done() && trainer.health()) trainer.run_episode();
+  ASSERT_FALSE(trainer.health().has_value());
+  EXPECT_NE(trainer.health().error().message.find("diverged"),
+            std::string::npos);
 }
 
 }  // namespace

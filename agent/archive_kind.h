@@ -1,0 +1,13 @@
+// archive_kind: tells our archives (archive.h) from other files, without
+// LibTorch.
+#pragma once
+
+#include <string>
+
+namespace thermocline {
+
+/// "agent" or "checkpoint", by the comment at the file's end, damaged or not;
+/// "" for any other file and for none.
+std::string archive_kind(const std::string& path);
+
+}  // namespace thermocline

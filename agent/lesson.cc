@@ -1,0 +1,77 @@
+#include "agent/lesson.h"
+
+namespace thermocline {
+
+Lesson::Lesson(const World& world, const Episode& episode,
+               std::int64_t frame_objects, const Packer& packer, Dqn& learner)
+    : world_(world),
+      frame_objects_(frame_objects),
+      packer_(packer),
+      learner_(learner),
+      environment_(world, episode) {
+  seen_.update(environment_.view());
+}
+
+std::size_t Lesson::decisions(const World& world, const Episode& episode) {
+  const std::size_t last =
+      episode.last == 0 ? world.windows.size() : episode.last;
+  const std::size_t steps =
+      (last - episode.first + episode.group - 1) / episode.group;
+  return steps - 1;  // the first step is there to be seen
+}
+
+void Lesson::step(double epsilon) {
+  const View view = environment_.view();
+  const std::vector<ObjectView> objects(view.objects.begin(),
+                                        view.objects.end());
+  const std::vector<float> before(seen_.features().begin(),
+                                  seen_.features().end());
+  learner_.explore(before, epsilon, score_);
+  environment_.step(packer_(view, score_, 0));
+  seen_.update(environment_.view());
+  remember(before, objects);
+}
+
+// The decision as a random choice of its objects saw it.
+void Lesson::remember(const std::vector<float>& before,
+                      const std::vector<ObjectView>& objects) {
+  std::vector<ObjectId> there;
+  double resident = 0;
+  for (const ObjectView& object : objects) {
+    if (object.bytes == 0) continue;
+    there.push_back(object.id);
+    resident += static_cast<double>(object.bytes);
+  }
+  if (there.empty()) return;
+  const auto after = seen_.features();
+  const auto footprint = static_cast<double>(environment_.footprint());
+  const double unit = footprint / environment_.mean_step_ns();
+  const auto slow = static_cast<TierId>(world_.tiers.size() - 1);
+  Frame frame;
+  frame.promote = static_cast<float>(world_.move_ns(1, slow, 0) * unit);
+  frame.demote = static_cast<float>(world_.move_ns(1, 0, slow) * unit);
+  frame.room = static_cast<float>(
+      static_cast<double>(environment_.view().tiers.front().capacity) /
+      resident);
+  frame.last = environment_.done() ? 1 : 0;
+  double sum = 0;
+  const auto m = static_cast<std::size_t>(frame_objects_);
+  for (std::size_t k = 0; k < m; ++k) {
+    const ObjectId i = there[learner_.draw() % there.size()];
+    const auto bytes = static_cast<double>(objects[i].bytes);
+    const auto row = static_cast<std::ptrdiff_t>(i * kFeatures);
+    const auto end = row + static_cast<std::ptrdiff_t>(kFeatures);
+    frame.before.insert(frame.before.end(), before.begin() + row,
+                        before.begin() + end);
+    frame.after.insert(frame.after.end(), after.begin() + row,
+                       after.begin() + end);
+    frame.gap.push_back(
+        static_cast<float>(environment_.gap_ns()[i] / bytes * unit));
+    frame.share.push_back(static_cast<float>(bytes));
+    sum += bytes;
+  }
+  for (float& share : frame.share) share /= static_cast<float>(sum);
+  learner_.remember(std::move(frame));
+}
+
+}  // namespace thermocline

@@ -1,0 +1,54 @@
+// Lesson: one episode that the learner plays and remembers, a decision at a
+// time.
+//
+// The trainer plays thousands of them; the daemon's online learner plays them
+// with pauses between the decisions, within its share of a core. Learning from
+// what is remembered is left to the caller (Dqn::learn), who knows when.
+//
+// Thread safety: none. Determinism: as Environment and Dqn.
+#pragma once
+
+#include <vector>
+
+#include "agent/dqn.h"
+#include "agent/environment.h"
+#include "agent/features.h"
+
+namespace thermocline {
+
+class Lesson {
+ public:
+  /// Requires: world, packer and learner outlive it. `frame_objects`: how many
+  /// objects of each decision are remembered, the same number in all lessons
+  /// of a learner.
+  Lesson(const World& world, const Episode& episode, std::int64_t frame_objects,
+         const Packer& packer, Dqn& learner);
+
+  bool done() const { return environment_.done(); }
+  /// Decisions from the beginning to the end of such an episode.
+  static std::size_t decisions(const World& world, const Episode& episode);
+
+  /// One decision, each object's score swapped for another's with probability
+  /// `epsilon`; remembers it. Requires: !done().
+  void step(double epsilon);
+
+  /// So far, as a share of the all-slow time of the same windows, negative: -1
+  /// is no better than all_slow.
+  double result() const {
+    return -environment_.time_ns() / environment_.slow_ns();
+  }
+
+ private:
+  void remember(const std::vector<float>& before,
+                const std::vector<ObjectView>& objects);
+
+  const World& world_;
+  std::int64_t frame_objects_;
+  const Packer& packer_;
+  Dqn& learner_;
+  Environment environment_;
+  FeatureTracker seen_;
+  std::vector<double> score_;
+};
+
+}  // namespace thermocline
