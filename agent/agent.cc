@@ -4,6 +4,7 @@
 
 #include "agent/archive.h"
 #include "agent/features.h"
+#include "agent/forecast.h"
 #include "agent/network.h"
 
 namespace thermocline {
@@ -18,6 +19,8 @@ std::string papers(const Agent::Info& info, std::int64_t hidden) {
   out["features"] = kFeatureNames;
   out["feature_hash"] = feature_hash();
   out["hidden"] = hidden;
+  out["algorithm"] = info.algorithm;
+  out["payback"] = info.payback;
   out["traces"] = info.traces;
   out["options"] = info.options;
   out["seed"] = info.seed;
@@ -68,6 +71,8 @@ Result<Agent> Agent::load(const std::string& path) {
         json.at("feature_hash").template get<std::uint64_t>() != feature_hash();
     if (other_features) return;
     Info info;
+    json.at("algorithm").get_to(info.algorithm);
+    json.at("payback").get_to(info.payback);
     json.at("traces").get_to(info.traces);
     json.at("options").get_to(info.options);
     json.at("seed").get_to(info.seed);
@@ -102,6 +107,10 @@ Status Agent::save(const std::string& path) const {
 void Agent::score(std::span<const float> features,
                   std::vector<double>& out) const {
   const c10::InferenceMode guard;
+  if (impl_->info.algorithm == "forecast") {
+    forecast_scores(impl_->network, features, impl_->info.payback, out);
+    return;
+  }
   const auto rows = static_cast<std::int64_t>(features.size() / kFeatures);
   const auto x = torch::from_blob(const_cast<float*>(features.data()),
                                   {rows, static_cast<long>(kFeatures)});

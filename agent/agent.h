@@ -21,8 +21,10 @@ class Agent {
  public:
   // Where it comes from and how good it was.
   struct Info {
-    std::vector<std::string> traces;  // what it was trained on
-    std::string options;              // TrainingOptions as JSON
+    std::vector<std::string> traces;     // what it was trained on
+    std::string algorithm = "forecast";  // TrainingOptions::algorithm
+    double payback = 10;                 // TrainingOptions::payback
+    std::string options;                 // TrainingOptions as JSON
     std::uint64_t seed = 0;
     std::int64_t episodes = 0;          // trained for
     std::int64_t decisions = 0;         // the same

@@ -6,6 +6,7 @@
 
 #include "agent/archive.h"
 #include "agent/features.h"
+#include "agent/forecast.h"
 #include "agent/network.h"
 
 namespace thermocline {
@@ -34,6 +35,7 @@ struct Batch {
   std::vector<float> before, after, gap, share, slowness;
   std::vector<float> promote, demote, go_on;  // R, alike within a frame
   std::vector<float> room;                    // B
+  std::vector<float> window, next;            // R
 
   void add(const Frame& frame) {
     const auto m = frame.gap.size();
@@ -48,6 +50,8 @@ struct Batch {
     demote.insert(demote.end(), m, frame.demote);
     go_on.insert(go_on.end(), m, 1.0F - frame.last);
     room.push_back(frame.room);
+    window.insert(window.end(), m, frame.window);
+    next.insert(next.end(), m, frame.next);
     ++frames;
   }
 };
@@ -62,6 +66,11 @@ struct Dqn::Impl {
         target(kFeatures, o.hidden),
         adam(online->parameters(), torch::optim::AdamOptions(o.learning_rate)),
         replay(static_cast<std::size_t>(o.replay_frames)) {
+    if (o.forecasts()) {
+      // It begins with the guess itself.
+      const torch::NoGradGuard no_grad;
+      for (auto& p : online->layers->ptr(4)->parameters()) p.fill_(0.0);
+    }
     target->set_weights(online->weights());
   }
 
@@ -71,6 +80,7 @@ struct Dqn::Impl {
   torch::Tensor widen(const torch::Tensor& x, const torch::Tensor& y);
   torch::Tensor price(const Batch& batch, const torch::Tensor& after);
   double find_gradients();
+  double find_forecast_gradients(const Batch& batch);
   void share_gradients();
   void follow();
 
@@ -94,6 +104,10 @@ Dqn::~Dqn() = default;
 
 void Dqn::score(std::span<const float> features, std::vector<double>& out) {
   const c10::InferenceMode guard;
+  if (impl_->options.forecasts()) {
+    forecast_scores(impl_->online, features, impl_->options.payback, out);
+    return;
+  }
   const auto rows = static_cast<std::int64_t>(features.size() / kFeatures);
   const auto x = torch::from_blob(const_cast<float*>(features.data()),
                                   {rows, static_cast<long>(kFeatures)});
@@ -205,6 +219,7 @@ void Dqn::Impl::follow() {
 // Of the loss over a batch; returns the loss.
 double Dqn::Impl::find_gradients() {
   const Batch batch = draw_batch();
+  if (options.forecasts()) return find_forecast_gradients(batch);
   const auto rows = static_cast<std::int64_t>(batch.gap.size());
   const auto slowness = tensor_of(batch.slowness, {rows});
   auto x = tensor_of(batch.before, {rows, static_cast<long>(kFeatures)});
@@ -223,6 +238,30 @@ double Dqn::Impl::find_gradients() {
   const auto loss =
       (weight * (advantage(error).square() + 0.5 * error.mean(1).square()))
           .mean();
+  loss.backward();
+  return loss.item<double>();
+}
+
+// Temporal differences: what a step lost, and the forecast at its end. Both are
+// in units of their own window. A forecast is a mean of counts, and the Poisson
+// deviance has its least at that mean whatever the counts' law; unlike squares
+// it lets the hottest not drown the rest.
+double Dqn::Impl::find_forecast_gradients(const Batch& batch) {
+  const auto rows = static_cast<std::int64_t>(batch.gap.size());
+  const auto shaped = [&](const std::vector<float>& from) {
+    return tensor_of(from, {rows, static_cast<long>(kFeatures)});
+  };
+  torch::Tensor y;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto later = log_forecast(target, shaped(batch.after)).exp() *
+                       tensor_of(batch.next, {rows});
+    const auto weight = options.gamma * tensor_of(batch.go_on, {rows});
+    y = ((1 - weight) * tensor_of(batch.gap, {rows}) + weight * later) /
+        tensor_of(batch.window, {rows});
+  }
+  const auto x = log_forecast(online, shaped(batch.before));
+  const auto loss = (x.exp() - y * x).mean();
   loss.backward();
   return loss.item<double>();
 }
@@ -279,7 +318,8 @@ Status Dqn::save(const std::string& path, const std::string& note) const {
     for (const auto* part : {&f.before, &f.after, &f.gap, &f.share}) {
       all.insert(all.end(), part->begin(), part->end());
     }
-    all.insert(all.end(), {f.promote, f.demote, f.room, f.last});
+    all.insert(all.end(),
+               {f.promote, f.demote, f.room, f.last, f.window, f.next});
   }
   archive.write("replay",
                 tensor_of(all, {static_cast<std::int64_t>(all.size())}));
@@ -323,10 +363,10 @@ Result<std::string> Dqn::resume(const std::string& path) {
     const auto next = static_cast<std::size_t>(value.toInt());
     torch::Tensor all;
     archive.read("replay", all);
-    // A frame: 2 M F + 2 M + 4 numbers.
+    // A frame: 2 M F + 2 M + 6 numbers.
     const auto size = static_cast<std::size_t>(all.numel()) /
                       std::max<std::size_t>(frames, 1);
-    const auto m = frames == 0 ? 0 : (size - 4) / (2 * kFeatures + 2);
+    const auto m = frames == 0 ? 0 : (size - 6) / (2 * kFeatures + 2);
     const float* at = all.data_ptr<float>();
     me.replay = Replay(static_cast<std::size_t>(me.options.replay_frames));
     for (std::size_t i = 0; i < frames; ++i) {
@@ -343,6 +383,8 @@ Result<std::string> Dqn::resume(const std::string& path) {
       f.demote = *at++;
       f.room = *at++;
       f.last = *at++;
+      f.window = *at++;
+      f.next = *at++;
       me.replay.add(std::move(f));
     }
     me.replay.set_next(next);

@@ -8,7 +8,7 @@
 namespace thermocline {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;  // raise when a column's meaning changes
+constexpr std::uint64_t kVersion = 2;  // raise when a column's meaning changes
 constexpr double kShort = 0.5;
 constexpr double kLong = 0.08;
 constexpr std::size_t kReach = 4;  // neighbours on either side
@@ -64,6 +64,7 @@ void FeatureTracker::remember(const ObjectView& object, double store_weight) {
   h.long_loads += kLong * (loads - h.long_loads);
   h.short_stores += kShort * (stores - h.short_stores);
   h.long_stores += kLong * (stores - h.long_stores);
+  h.life += loads + stores;
   if (object.loads + object.stores > 0) {
     if (h.since >= 0) {
       const double gap = h.since + 1;
@@ -87,10 +88,18 @@ void FeatureTracker::update(const View& view) {
   counted_.assign(n + 1, 0);
   rows_.assign(n * kFeatures, 0);
 
+  for (const ObjectView& object : view.objects) {
+    for (const double count : {object.loads, object.stores}) {
+      if (count > 0 && (quantum_ <= 0 || count < quantum_)) quantum_ = count;
+    }
+  }
   double footprint = 0;
+  double lived = 0;     // accesses since birth, per window
   double accesses = 0;  // remembered for long, store-weighted
   double loads = 0;     // of this window
   double stores = 0;
+  double slow_loads = 0;  // of these, as if in the slowest tier
+  double slow_stores = 0;
   double idle = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const ObjectView& object = view.objects[i];
@@ -100,17 +109,28 @@ void FeatureTracker::update(const View& view) {
     counted_[i + 1] = counted_[i];
     if (object.bytes == 0) continue;
     const History& h = history_[i];
+    if (quantum_ > 0) {
+      history_[i].samples +=
+          (std::max(0.0, object.loads) + std::max(0.0, object.stores)) /
+          quantum_;
+    }
     const double all = settled(h.long_loads + h.long_stores, kLong, h.age);
     density_[i] = all / static_cast<double>(object.bytes);
     summed_[i + 1] += density_[i];
     counted_[i + 1] += 1;
     footprint += static_cast<double>(object.bytes);
     accesses += all;
+    lived += h.life / h.age;
     loads += object.loads;
     stores += object.stores;
+    const double slow =
+        object.tier < slowness_.size() ? slowness_[object.tier] : 1;
+    slow_loads += slow * object.loads;
+    slow_stores += slow * object.stores;
     if (object.loads + object.stores <= 0) idle += 1;
   }
   mean_density_ = footprint > 0 ? accesses / footprint : 0;
+  mean_life_ = footprint > 0 ? lived / footprint : 0;
   mean_bytes_ = counted_[n] > 0 ? footprint / counted_[n] : 1;
 
   const TierView& fast = view.tiers.front();
@@ -122,8 +142,17 @@ void FeatureTracker::update(const View& view) {
   const double gain =
       std::max(0.0, loads * (far.load_ns - quick.load_ns) +
                         stores * (far.store_ns - quick.store_ns));
+  const double stalled =
+      std::max(0.0, slow_loads * (far.load_ns - quick.load_ns) +
+                        slow_stores * (far.store_ns - quick.store_ns));
   const double move_all =
       move_ns(machine, static_cast<Bytes>(footprint), 4096, last, 0);
+  const double move_back =
+      move_ns(machine, static_cast<Bytes>(footprint), 4096, 0, last);
+  ++windows_;
+  const double rate = std::max(kLong, 1.0 / static_cast<double>(windows_));
+  steady_ += rate * (gain / window - steady_);
+  stall_ += rate * (stalled / window - stall_);
   const auto log1 = [](double x) {
     return static_cast<float>(std::log1p(std::min(x, 1e3)));
   };
@@ -133,7 +162,12 @@ void FeatureTracker::update(const View& view) {
   shared_[kBudget] =
       static_cast<float>(share(static_cast<double>(view.budget), footprint));
   shared_[kMoveCost] = log1(move_all / window);
+  shared_[kDemoteCost] = log1(move_back / window);
   shared_[kIntensity] = log1(gain / window);
+  shared_[kSteady] = log1(steady_);
+  shared_[kStall] = log1(stall_);
+  shared_[kElapsed] =
+      static_cast<float>(std::log(static_cast<double>(windows_)));
   shared_[kSparsity] = static_cast<float>(share(idle, counted_[n]));
   for (std::size_t i = 0; i < n; ++i) {
     if (view.objects[i].bytes == 0) continue;
@@ -157,6 +191,12 @@ void FeatureTracker::write_row(const ObjectView& object,
   row[kLongLoads] = density(h.long_loads, kLong);
   row[kShortStores] = density(h.short_stores, kShort);
   row[kLongStores] = density(h.long_stores, kLong);
+
+  if (mean_life_ > 0) {
+    row[kLife] =
+        static_cast<float>(std::log1p(h.life / h.age / bytes / mean_life_));
+  }
+  row[kSeen] = static_cast<float>(std::log1p(std::min(h.samples, 1e6)) / 4);
 
   const std::size_t n = history_.size();
   const std::size_t from = object.id < kReach ? 0 : object.id - kReach;

@@ -27,6 +27,8 @@ enum Feature : std::size_t {
   kLongLoads,    // the same, for about 12
   kShortStores,  // density of stores
   kLongStores,
+  kLife,        // density of both since the object was first seen
+  kSeen,        // log(1 + samples ever seen of it) / 4
   kNeighbours,  // long density of the 8 objects with the nearest ids
   kRecency,     // 1 / (1 + windows since the last access); 0: never
   kDue,         // windows since the last access over the mean gap, 0 to 2
@@ -37,17 +39,23 @@ enum Feature : std::size_t {
   kCapacity,    // fastest tier's capacity over the footprint, 0 to 1
   kFree,        // free share of the fastest tier's capacity
   kBudget,      // bytes that may be moved over the footprint, 0 to 1
-  kMoveCost,    // log(1 + time to move the footprint over the window)
+  kMoveCost,    // log(1 + time to move the footprint up, over the window)
+  kDemoteCost,  // the same, down
   kIntensity,   // log(1 + modelled gain of all-fast over the window)
+  kSteady,      // the same, remembered for about 12 windows
+  kStall,       // log(1 + modelled time lost in slow tiers over the window),
+                // remembered as long: above log 2, the model overrates it
+  kElapsed,     // log(windows since the job was first seen)
   kSparsity,    // share of resident objects without an access in the window
   kFeatures,    // F
 };
 
 inline constexpr std::array<const char*, kFeatures> kFeatureNames = {
-    "short_loads", "long_loads", "short_stores", "long_stores", "neighbours",
-    "recency",     "due",        "gap",          "age",         "slowness",
-    "size",        "capacity",   "free",         "budget",      "move_cost",
-    "intensity",   "sparsity"};
+    "short_loads", "long_loads", "short_stores", "long_stores", "life",
+    "seen",        "neighbours", "recency",      "due",         "gap",
+    "age",         "slowness",   "size",         "capacity",    "free",
+    "budget",      "move_cost",  "demote_cost",  "intensity",   "steady",
+    "stall",       "elapsed",    "sparsity"};
 
 /// Of the names and of their meaning's version: an agent that was trained with
 /// others is refused.
@@ -68,6 +76,8 @@ class FeatureTracker {
     double long_loads = 0;
     double short_stores = 0;
     double long_stores = 0;
+    double life = 0;          // store-weighted accesses since it was first seen
+    double samples = 0;       // about; see FeatureTracker::quantum_
     double gap = 0;           // mean windows between windows with accesses
     std::int32_t since = -1;  // windows since the last access; -1: never
     std::int32_t age = 0;     // windows seen
@@ -85,6 +95,11 @@ class FeatureTracker {
   std::vector<float> rows_;
   std::array<float, kFeatures> shared_{};  // columns alike for all objects
   double mean_density_ = 0;
+  double mean_life_ = 0;
+  double quantum_ = 0;  // fewest accesses ever counted: what one sample says
+  double steady_ = 0;   // modelled gain over the window, remembered for long
+  double stall_ = 0;    // modelled loss in slow tiers over the window
+  std::int64_t windows_ = 0;
   double mean_bytes_ = 1;
   std::vector<double> slowness_;
 };

@@ -1,5 +1,7 @@
 #include "agent/lesson.h"
 
+#include <algorithm>
+
 namespace thermocline {
 
 Lesson::Lesson(const World& world, const Episode& episode,
@@ -22,6 +24,7 @@ std::size_t Lesson::decisions(const World& world, const Episode& episode) {
 
 void Lesson::step(double epsilon) {
   const View view = environment_.view();
+  window_ns_ = view.window_ns;
   const std::vector<ObjectView> objects(view.objects.begin(),
                                         view.objects.end());
   const std::vector<float> before(seen_.features().begin(),
@@ -54,6 +57,12 @@ void Lesson::remember(const std::vector<float>& before,
       static_cast<double>(environment_.view().tiers.front().capacity) /
       resident);
   frame.last = environment_.done() ? 1 : 0;
+  const auto in_steps = [&](Nanos ns) {
+    return static_cast<float>(static_cast<double>(std::max<Nanos>(ns, 1)) /
+                              environment_.mean_step_ns());
+  };
+  frame.window = in_steps(window_ns_);
+  frame.next = in_steps(environment_.view().window_ns);
   double sum = 0;
   const auto m = static_cast<std::size_t>(frame_objects_);
   for (std::size_t k = 0; k < m; ++k) {

@@ -49,6 +49,7 @@ class Lesson {
   Environment environment_;
   FeatureTracker seen_;
   std::vector<double> score_;
+  Nanos window_ns_ = 1;  // of the view that was last decided on
 };
 
 }  // namespace thermocline

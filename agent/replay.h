@@ -18,8 +18,10 @@ struct Frame {
   std::vector<float> share;   // M: of the bytes of the frame's objects
   float promote = 0;          // cost of a move to the fastest tier
   float demote = 0;
-  float room = 0;  // share of the bytes that the fastest tier holds
-  float last = 0;  // 1: the episode ended with that step
+  float room = 0;    // share of the bytes that the fastest tier holds
+  float last = 0;    // 1: the episode ended with that step
+  float window = 1;  // the view's at the decision
+  float next = 1;    // and at the end of the step
 };
 
 class Replay {

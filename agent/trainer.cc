@@ -176,6 +176,8 @@ Agent Trainer::best(Agent::Info info) {
   // A lost team cannot evaluate, but what was learned is here.
   if (best_.empty()) best_ = learner_.weights();
   info.options = json_of(options_).dump();
+  info.algorithm = options_.algorithm;
+  info.payback = options_.payback;
   info.seed = seed_;
   info.episodes = episode_;
   info.decisions = decisions_;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace thermocline {
 
 struct TrainingOptions {
-  std::int64_t episodes = 160;
+  std::string algorithm = "forecast";
+  std::int64_t episodes = 300;
   std::int64_t hidden = 24;
   std::int64_t batch_frames = 12;
   std::int64_t frame_objects = 128;
@@ -15,17 +17,27 @@ struct TrainingOptions {
   std::int64_t patience = 0;
   std::int64_t windows = 100;
   std::int64_t region_kib = 256;
+  double payback = 10;
   double gamma = 0.9;
   double action_gap = 0.6;
-  double learning_rate = 3e-3;
+  double learning_rate = 1e-3;
   double target_rate = 0.02;
   double epsilon = 0.3;
   double epsilon_end = 0.02;
   double reward_clip = 8.0;
   double holdout = 0.25;
 
+  bool forecasts() const { return algorithm != "dqn"; }
+  /// False when the algorithm is none of the two.
+  bool valid() const { return algorithm == "forecast" || algorithm == "dqn"; }
+
   void fields(auto& f) {
     using Int = std::int64_t;
+    f("algorithm", algorithm,
+      "forecast: learn what comes, and reckon; dqn: learn what acting is "
+      "worth");
+    f("payback", payback, 0.1, 1e6,
+      "decisions within which a move must pay for itself (forecast)");
     f("episodes", episodes, Int{1}, Int{1000000}, "episodes to train for");
     f("hidden", hidden, Int{1}, Int{256}, "width of the two hidden layers");
     f("batch_frames", batch_frames, Int{1}, Int{1024},

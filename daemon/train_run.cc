@@ -65,7 +65,12 @@ Result<TrainingOptions> options_of(const TrainSettings& settings) {
   }
   if (settings.episodes > 0) json["episodes"] = settings.episodes;
   if (settings.patience >= 0) json["patience"] = settings.patience;
-  return read_options<TrainingOptions>(json).within("--option");
+  auto out = read_options<TrainingOptions>(json).within("--option");
+  if (out && !out->valid()) {
+    return invalid("--option algorithm=" + out->algorithm +
+                   " is none; it is forecast or dqn");
+  }
+  return out;
 }
 
 std::vector<Move> pack_moves(const View& view, std::span<const double> score,

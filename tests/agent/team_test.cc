@@ -49,6 +49,8 @@ class Workers : public testing::Test {
 
 TrainingOptions toy_options(std::int64_t episodes) {
   TrainingOptions options;
+  options.algorithm = "dqn";
+  options.learning_rate = 3e-3;
   options.episodes = episodes;
   options.batch_frames = 16;
   options.frame_objects = 8;

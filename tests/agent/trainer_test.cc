@@ -13,6 +13,8 @@ namespace {
 
 TrainingOptions toy_options(std::int64_t episodes) {
   TrainingOptions options;
+  options.algorithm = "dqn";
+  options.learning_rate = 3e-3;
   options.episodes = episodes;
   options.batch_frames = 16;
   options.frame_objects = 8;
