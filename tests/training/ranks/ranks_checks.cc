@@ -1,0 +1,96 @@
+#include "tests/training/ranks/ranks_checks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace thermocline {
+
+namespace {
+
+int next(const Ranks& ranks) { return (ranks.rank() + 1) % ranks.size(); }
+int before(const Ranks& ranks) {
+  return (ranks.rank() + ranks.size() - 1) % ranks.size();
+}
+
+}  // namespace
+
+void check_windows(Ranks& ranks) {
+  // Of different sizes, and zero at first.
+  const std::size_t slots = 4 + static_cast<std::size_t>(ranks.rank());
+  auto window = ranks.window(slots * sizeof(int));
+  ASSERT_TRUE(window.has_value()) << window.error().message;
+  std::vector<int> mine(slots, -1);
+  (*window)->get(ranks.rank(), 0, std::as_writable_bytes(std::span(mine)));
+  ASSERT_TRUE((*window)->flush().has_value());
+  EXPECT_EQ(mine, std::vector<int>(slots, 0));
+
+  for (int round = 1; round <= 20; ++round) {
+    ASSERT_TRUE(ranks.barrier().has_value());
+    const std::vector<int> sent{100 * round + ranks.rank()};
+    (*window)->put(next(ranks), 2 * sizeof(int), bytes_of(sent));
+    ASSERT_TRUE((*window)->flush().has_value());
+    ASSERT_TRUE(ranks.barrier().has_value());
+    int local = 0;
+    std::memcpy(&local, (*window)->local().data() + 2 * sizeof(int),
+                sizeof local);
+    EXPECT_EQ(local, 100 * round + before(ranks));
+  }
+}
+
+void check_window_over(Ranks& ranks) {
+  std::vector<float> memory(3, 1.5F);
+  auto window = ranks.window_over(std::as_writable_bytes(std::span(memory)));
+  ASSERT_TRUE(window.has_value()) << window.error().message;
+  const std::vector<float> sent{static_cast<float>(ranks.rank())};
+  (*window)->put(next(ranks), sizeof(float), bytes_of(sent));
+  ASSERT_TRUE((*window)->flush().has_value());
+  ASSERT_TRUE(ranks.barrier().has_value());
+  EXPECT_EQ(memory[0], 1.5F);
+  EXPECT_EQ(memory[1], static_cast<float>(before(ranks)));
+}
+
+void check_adds(Ranks& ranks) {
+  auto window = ranks.window(16 * sizeof(float));
+  ASSERT_TRUE(window.has_value());
+  const std::vector<float> one(4, 1.0F);
+  for (int i = 0; i < 50; ++i) {
+    for (int r = 0; r < ranks.size(); ++r) {
+      (*window)->add(r, 4 * sizeof(float), one);
+      (*window)->fetch_add(r, 0, 1);
+    }
+  }
+  ASSERT_TRUE((*window)->flush().has_value());
+  ASSERT_TRUE(ranks.barrier().has_value());
+  std::vector<float> sum(4);
+  (*window)->read(next(ranks), 4 * sizeof(float), sum);
+  ASSERT_TRUE((*window)->flush().has_value());
+  EXPECT_EQ(sum,
+            std::vector<float>(4, 50.0F * static_cast<float>(ranks.size())));
+  EXPECT_EQ((*window)->fetch_add(next(ranks), 0, 0), 50 * ranks.size());
+  ASSERT_TRUE(ranks.barrier().has_value());
+}
+
+void check_sums(Ranks& ranks) {
+  const auto all = ranks.gather(10 + ranks.rank());
+  ASSERT_TRUE(all.has_value());
+  ASSERT_EQ(all->size(), static_cast<std::size_t>(ranks.size()));
+  for (int r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ((*all)[static_cast<std::size_t>(r)], 10 + r);
+  }
+  // Values whose float sum depends on the order.
+  const auto of = [](int rank, std::size_t i) {
+    return (rank % 2 == 0 ? 1e7F : -1e7F) + 0.37F * static_cast<float>(i) +
+           static_cast<float>(rank);
+  };
+  std::vector<float> values(7);
+  std::vector<float> expected(7, 0.0F);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = of(ranks.rank(), i);
+    for (int r = 0; r < ranks.size(); ++r) expected[i] += of(r, i);
+  }
+  ASSERT_TRUE(ranks.sum(values).has_value());
+  EXPECT_EQ(values, expected);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,364 @@
+#include "training/ranks/mpi_ranks.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace thermocline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string text_of(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return {text, static_cast<std::size_t>(length)};
+}
+
+// What the ranks of this process share: the lock around every call of MPI, and
+// the windows that a barrier makes visible.
+struct Library {
+  std::mutex mutex;
+  std::vector<MPI_Win> windows;
+  bool failed = false;
+};
+
+int count_of(std::size_t n) {
+  CHECK(n <= 0x7fffffff);  // MPI's counts are ints
+  return static_cast<int>(n);
+}
+
+class MpiWindow final : public Window {
+ public:
+  MpiWindow(Library& library, Ranks& ranks)
+      : library_(library), ranks_(ranks) {}
+  ~MpiWindow() override {
+    // Freeing waits for all ranks without a limit: meet them first.
+    if (win_ == MPI_WIN_NULL || library_.failed || !ranks_.barrier()) return;
+    const std::lock_guard lock(library_.mutex);
+    MPI_Win_unlock_all(win_);
+    std::erase(library_.windows, win_);
+    MPI_Win_free(&win_);
+  }
+
+  Status open(std::size_t bytes, std::span<std::byte> memory, bool own) {
+    const std::lock_guard lock(library_.mutex);
+    int code = 0;
+    if (own) {
+      void* base = nullptr;
+      code = MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL,
+                              MPI_COMM_WORLD, &base, &win_);
+      local_ = {static_cast<std::byte*>(base), bytes};
+    } else {
+      code = MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size()),
+                            1, MPI_INFO_NULL, MPI_COMM_WORLD, &win_);
+      local_ = memory;
+    }
+    if (code != MPI_SUCCESS) {
+      win_ = MPI_WIN_NULL;
+      return io("cannot open a window of " + std::to_string(local_.size()) +
+                " bytes: " + text_of(code));
+    }
+    MPI_Win_set_errhandler(win_, MPI_ERRORS_RETURN);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win_);
+    if (own && bytes > 0) std::memset(local_.data(), 0, bytes);
+    MPI_Win_sync(win_);
+    library_.windows.push_back(win_);
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    sizes_.resize(static_cast<std::size_t>(ranks));
+    const auto mine = static_cast<std::uint64_t>(local_.size());
+    code = MPI_Allgather(&mine, 1, MPI_UINT64_T, sizes_.data(), 1, MPI_UINT64_T,
+                         MPI_COMM_WORLD);
+    if (code != MPI_SUCCESS) return io(text_of(code));
+    return {};
+  }
+
+  std::span<std::byte> local() override { return local_; }
+
+  void put(int rank, std::size_t offset,
+           std::span<const std::byte> from) override {
+    check(rank, offset, from.size());
+    const std::lock_guard lock(library_.mutex);
+    keep(MPI_Put(from.data(), count_of(from.size()), MPI_BYTE, rank,
+                 static_cast<MPI_Aint>(offset), count_of(from.size()), MPI_BYTE,
+                 win_));
+  }
+  void get(int rank, std::size_t offset, std::span<std::byte> to) override {
+    check(rank, offset, to.size());
+    const std::lock_guard lock(library_.mutex);
+    keep(MPI_Get(to.data(), count_of(to.size()), MPI_BYTE, rank,
+                 static_cast<MPI_Aint>(offset), count_of(to.size()), MPI_BYTE,
+                 win_));
+  }
+  void add(int rank, std::size_t offset,
+           std::span<const float> delta) override {
+    check(rank, offset, delta.size_bytes());
+    const std::lock_guard lock(library_.mutex);
+    const int n = count_of(delta.size());
+    keep(MPI_Accumulate(delta.data(), n, MPI_FLOAT, rank,
+                        static_cast<MPI_Aint>(offset), n, MPI_FLOAT, MPI_SUM,
+                        win_));
+  }
+  void read(int rank, std::size_t offset, std::span<float> to) override {
+    check(rank, offset, to.size_bytes());
+    const std::lock_guard lock(library_.mutex);
+    const int n = count_of(to.size());
+    keep(MPI_Get_accumulate(nullptr, 0, MPI_FLOAT, to.data(), n, MPI_FLOAT,
+                            rank, static_cast<MPI_Aint>(offset), n, MPI_FLOAT,
+                            MPI_NO_OP, win_));
+  }
+  std::int64_t fetch_add(int rank, std::size_t offset,
+                         std::int64_t delta) override {
+    check(rank, offset, sizeof delta);
+    const std::lock_guard lock(library_.mutex);
+    std::int64_t before = 0;
+    keep(MPI_Fetch_and_op(&delta, &before, MPI_INT64_T, rank,
+                          static_cast<MPI_Aint>(offset), MPI_SUM, win_));
+    keep(MPI_Win_flush(rank, win_));
+    return before;
+  }
+  Status flush() override {
+    const std::lock_guard lock(library_.mutex);
+    keep(MPI_Win_flush_all(win_));
+    if (error_ == MPI_SUCCESS) return {};
+    const int code = error_;
+    error_ = MPI_SUCCESS;
+    return io("one-sided operation: " + text_of(code));
+  }
+
+ private:
+  void check(int rank, std::size_t offset, std::size_t bytes) const {
+    CHECK(rank >= 0 && static_cast<std::size_t>(rank) < sizes_.size());
+    const std::uint64_t size = sizes_[static_cast<std::size_t>(rank)];
+    CHECK(offset <= size && bytes <= size - offset);
+  }
+  void keep(int code) {
+    if (error_ == MPI_SUCCESS) error_ = code;
+  }
+
+  Library& library_;
+  Ranks& ranks_;
+  MPI_Win win_ = MPI_WIN_NULL;
+  std::span<std::byte> local_;
+  std::vector<std::uint64_t> sizes_;
+  int error_ = MPI_SUCCESS;
+};
+
+class MpiRanks final : public Ranks {
+ public:
+  explicit MpiRanks(const MpiOptions& options) : options_(options) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm host = MPI_COMM_NULL;
+    int neighbours = 0;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &host);
+    MPI_Comm_size(host, &neighbours);
+    MPI_Comm_free(&host);
+    if (options.poll || neighbours < size_)
+      poller_ = std::thread([this] { poll(); });
+  }
+  ~MpiRanks() override {
+    arrivals_.reset();
+    stop_ = true;
+    if (poller_.joinable()) poller_.join();
+    const std::lock_guard lock(library_.mutex);
+    if (library_.failed) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+  }
+  // Each rank counts the barriers that it came to; the counts name the late.
+  Status open() {
+    auto window = this->window(sizeof(std::int64_t));
+    if (!window) return window.error();
+    arrivals_ = *std::move(window);
+    return {};
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  Status barrier() override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (arrivals_ != nullptr) arrivals_->fetch_add(rank_, 0, 1);
+    {
+      const std::lock_guard lock(library_.mutex);
+      synchronise();
+      if (const int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
+          code != MPI_SUCCESS) {
+        return failed(io("barrier: " + text_of(code)));
+      }
+    }
+    if (auto ok = wait(request); !ok) return ok;
+    const std::lock_guard lock(library_.mutex);
+    synchronise();
+    return {};
+  }
+
+  Result<std::unique_ptr<Window>> window(std::size_t bytes) override {
+    return opened(bytes, {}, true);
+  }
+  Result<std::unique_ptr<Window>> window_over(
+      std::span<std::byte> memory) override {
+    return opened(memory.size(), memory, false);
+  }
+
+  Result<std::vector<std::int64_t>> gather(std::int64_t mine) override {
+    std::vector<std::int64_t> out(static_cast<std::size_t>(size_));
+    if (auto ok = barrier(); !ok) return ok.error();
+    const std::lock_guard lock(library_.mutex);
+    const int code = MPI_Allgather(&mine, 1, MPI_INT64_T, out.data(), 1,
+                                   MPI_INT64_T, MPI_COMM_WORLD);
+    if (code != MPI_SUCCESS) return failed(io("gather: " + text_of(code)));
+    return out;
+  }
+
+  // MPI_Allreduce may add in any order, which differs with the number of
+  // ranks; here each rank sums a slice of all, in order, and the slices are
+  // gathered.
+  Status sum(std::span<float> values) override {
+    if (auto ok = barrier(); !ok) return ok;
+    const std::lock_guard lock(library_.mutex);
+    const auto ranks = static_cast<std::size_t>(size_);
+    const std::size_t slice = (values.size() + ranks - 1) / ranks;
+    std::vector<float> send(slice * ranks);
+    std::copy(values.begin(), values.end(), send.begin());
+    std::vector<float> theirs(slice * ranks);
+    const int n = count_of(slice);
+    int code = MPI_Alltoall(send.data(), n, MPI_FLOAT, theirs.data(), n,
+                            MPI_FLOAT, MPI_COMM_WORLD);
+    if (code != MPI_SUCCESS) return failed(io("sum: " + text_of(code)));
+    std::vector<float> total(slice, 0.0F);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      for (std::size_t i = 0; i < slice; ++i) {
+        total[i] += theirs[r * slice + i];
+      }
+    }
+    code = MPI_Allgather(total.data(), n, MPI_FLOAT, send.data(), n, MPI_FLOAT,
+                         MPI_COMM_WORLD);
+    if (code != MPI_SUCCESS) return failed(io("sum: " + text_of(code)));
+    std::copy_n(send.begin(), values.size(), values.begin());
+    return {};
+  }
+
+ private:
+  Error failed(Error error) {
+    library_.failed = true;
+    return error;
+  }
+  void synchronise() {
+    for (const MPI_Win win : library_.windows) MPI_Win_sync(win);
+  }
+
+  Status wait(MPI_Request& request) {
+    const auto from = Clock::now();
+    for (std::uint64_t turn = 0;; ++turn) {
+      {
+        const std::lock_guard lock(library_.mutex);
+        int done = 0;
+        if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+            code != MPI_SUCCESS) {
+          return failed(io("barrier: " + text_of(code)));
+        }
+        if (done != 0) return {};
+      }
+      if (turn < 100) {
+        std::this_thread::yield();
+        continue;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      const std::chrono::duration<double> waited = Clock::now() - from;
+      if (waited.count() > options_.barrier_seconds) return failed(late());
+    }
+  }
+
+  Error late() {
+    if (arrivals_ == nullptr) return io("a rank did not come to the end");
+    std::string missing;
+    const std::int64_t here = arrivals_->fetch_add(rank_, 0, 0);
+    for (int r = 0; r < size_; ++r) {
+      if (arrivals_->fetch_add(r, 0, 0) < here) {
+        missing += " " + std::to_string(r);
+      }
+    }
+    return io("rank" + missing + " did not reach the barrier within " +
+              std::to_string(static_cast<int>(options_.barrier_seconds)) +
+              " s; the job ends");
+  }
+
+  Result<std::unique_ptr<Window>> opened(std::size_t bytes,
+                                         std::span<std::byte> memory,
+                                         bool own) {
+    if (auto ok = barrier(); !ok) return ok.error();
+    auto out = std::make_unique<MpiWindow>(library_, *this);
+    if (auto ok = out->open(bytes, memory, own); !ok) {
+      return failed(ok.error());
+    }
+    if (auto ok = barrier(); !ok) return ok.error();
+    return std::unique_ptr<Window>(std::move(out));
+  }
+
+  void poll() {
+    while (!stop_) {
+      {
+        const std::lock_guard lock(library_.mutex);
+        int flag = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
+                   MPI_STATUS_IGNORE);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+
+  MpiOptions options_;
+  int rank_ = 0;
+  int size_ = 1;
+  Library library_;
+  std::unique_ptr<Window> arrivals_;
+  std::atomic<bool> stop_ = false;
+  std::thread poller_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Ranks>> join_mpi(const MpiOptions& options) {
+  int started = 0;
+  MPI_Initialized(&started);
+  CHECK(started == 0);
+  int version = 0;
+  int minor = 0;
+  MPI_Get_version(&version, &minor);
+  if (version != MPI_VERSION) {
+    return unsupported("built with MPI " + std::to_string(MPI_VERSION) +
+                       " but this is MPI " + std::to_string(version) +
+                       "; rebuild against libopenmpi-dev");
+  }
+  // With one rank alone, the component osc rdma is chosen and then refuses
+  // memory of the caller's (4.1.4: it finds no transport to itself).
+  const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (size == nullptr || std::strcmp(size, "1") == 0) {
+    setenv("OMPI_MCA_osc", "^rdma", /*overwrite=*/0);
+  }
+  int provided = 0;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) !=
+          MPI_SUCCESS ||
+      provided < MPI_THREAD_SERIALIZED) {
+    return unsupported(
+        "this MPI does not let one thread after another call it; "
+        "install openmpi-bin 4.1");
+  }
+  auto out = std::make_unique<MpiRanks>(options);
+  if (auto ok = out->open(); !ok) return ok.error();
+  return std::unique_ptr<Ranks>(std::move(out));
+}
+
+}  // namespace thermocline
