@@ -1,0 +1,182 @@
+#include "training/parameters/factorise.h"
+
+#include <algorithm>
+
+#include "training/loops/runner.h"
+#include "training/parameters/table.h"
+
+namespace thermocline {
+namespace {
+
+constexpr std::uint64_t kUserSeed = 11;
+constexpr std::uint64_t kItemSeed = 12;
+
+std::span<const float> row_of(const std::vector<float>& all, std::int64_t row,
+                              std::int64_t rank) {
+  return std::span(all).subspan(static_cast<std::size_t>(row * rank),
+                                static_cast<std::size_t>(rank));
+}
+
+// Sums two numbers over the ranks.
+Result<std::pair<double, double>> totals(Ranks& ranks, double a, double b) {
+  std::vector<float> both{static_cast<float>(a), static_cast<float>(b)};
+  if (auto ok = ranks.sum(both); !ok) return ok.error();
+  return std::pair(static_cast<double>(both[0]), static_cast<double>(both[1]));
+}
+
+}  // namespace
+
+Result<std::vector<Progress>> factorise_in_order(Ranks& ranks,
+                                                 const Ratings& ratings,
+                                                 const FactoriseOptions& how) {
+  Loop loop{{ratings.users, ratings.items},
+            false,
+            {{"W", Access::Mode::kUpdate, {index(0), all()}},
+             {"H", Access::Mode::kUpdate, {index(1), all()}}},
+            {}};
+  for (const Rating& one : ratings.all) {
+    loop.points.push_back({one.user, one.item});
+  }
+  const auto plan = plan_loop(loop);
+  if (!plan) return plan.error();
+  const auto schedule = Schedule::make(loop, *plan, {ranks.size()});
+  if (!schedule) return schedule.error();
+  auto w = SharedArray::make(ranks, "W", {ratings.users, how.rank});
+  if (!w) return w.error();
+  auto h = SharedArray::make(ranks, "H", {ratings.items, how.rank});
+  if (!h) return h.error();
+  if (auto ok = w->fill(first_factors(ratings.users, how.rank, kUserSeed)); !ok)
+    return ok.error();
+  if (auto ok = h->fill(first_factors(ratings.items, how.rank, kItemSeed)); !ok)
+    return ok.error();
+  auto runner = LoopRunner::make(ranks, loop, *schedule, {&*w, &*h});
+  if (!runner) return runner.error();
+  const auto columns = static_cast<std::size_t>(how.rank);
+  std::vector<float> add_w(columns);
+  std::vector<float> add_h(columns);
+  std::vector<Progress> out;
+  double bytes = 0;
+  for (int epoch = 0; epoch < how.epochs; ++epoch) {
+    const auto stats = runner->run([&](Iteration& it) {
+      const Rating& one = ratings.all[it.which()];
+      const std::span user(&it.at(0, {one.user, 0}), columns);
+      const std::span item(&it.at(1, {one.item, 0}), columns);
+      step_of(user, item, one.value, static_cast<float>(how.rate), add_w,
+              add_h);
+      for (std::size_t k = 0; k < columns; ++k) {
+        user[k] += add_w[k];
+        item[k] += add_h[k];
+      }
+    });
+    if (!stats) return stats.error();
+    const auto users = w->whole();
+    const auto items = h->whole();
+    if (!users || !items) return io("cannot read the factors");
+    double error = 0;
+    for (const Rating& one : ratings.all) {
+      error += static_cast<double>(
+          squared_error(row_of(*users, one.user, how.rank),
+                        row_of(*items, one.item, how.rank), one.value));
+    }
+    const auto sum = totals(ranks, 0, static_cast<double>(stats->remote_bytes));
+    if (!sum) return sum.error();
+    bytes += sum->second;
+    out.push_back({error / static_cast<double>(ratings.all.size()), bytes});
+  }
+  return out;
+}
+
+namespace {
+
+// One rank's part of the data-parallel run.
+struct Share {
+  const Ratings& ratings;
+  const FactoriseOptions& how;
+  std::vector<const Rating*> mine;
+  std::vector<float> users;  // all rows, of which this rank's are used
+  std::vector<float> add_w;
+  std::vector<float> add_h;
+
+  Share(Ranks& ranks, const Ratings& all, const FactoriseOptions& options)
+      : ratings(all),
+        how(options),
+        users(first_factors(all.users, options.rank, kUserSeed)),
+        add_w(static_cast<std::size_t>(options.rank)),
+        add_h(add_w) {
+    for (const Rating& one : ratings.all) {
+      if (one.user % ranks.size() == ranks.rank()) mine.push_back(&one);
+    }
+  }
+
+  Status train(ParameterTable& table, std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      const auto item = table.row(mine[i]->item);
+      if (!item) return item.error();
+      const auto at = static_cast<std::size_t>(mine[i]->user * how.rank);
+      const auto user = std::span(users).subspan(at, add_w.size());
+      step_of(user, *item, mine[i]->value, static_cast<float>(how.rate), add_w,
+              add_h);
+      for (std::size_t k = 0; k < add_w.size(); ++k) user[k] += add_w[k];
+      table.add(mine[i]->item, add_h);
+    }
+    return {};
+  }
+
+  double error(const std::vector<float>& items) const {
+    double out = 0;
+    for (const Rating* one : mine) {
+      out += static_cast<double>(
+          squared_error(row_of(users, one->user, how.rank),
+                        row_of(items, one->item, how.rank), one->value));
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+Result<std::vector<Progress>> factorise_in_parallel(
+    Ranks& ranks, const Ratings& ratings, const FactoriseOptions& how) {
+  TableOptions options;
+  options.rows = ratings.items;
+  options.columns = how.rank;
+  options.staleness = how.staleness;
+  options.hold = how.staleness;
+  options.order = how.order;
+  auto table = ParameterTable::make(ranks, options);
+  if (!table) return table.error();
+  if (auto ok = table->fill(first_factors(ratings.items, how.rank, kItemSeed));
+      !ok) {
+    return ok.error();
+  }
+  Share share(ranks, ratings, how);
+  const auto clocks = static_cast<std::size_t>(how.clocks_an_epoch);
+  std::vector<Progress> out;
+  for (int epoch = 0; epoch < how.epochs; ++epoch) {
+    for (std::size_t c = 0; c < clocks; ++c) {
+      const std::size_t all = share.mine.size();
+      if (auto ok =
+              share.train(*table, all * c / clocks, all * (c + 1) / clocks);
+          !ok) {
+        return ok.error();
+      }
+      if (auto ok = table->communicate(how.bytes_a_clock); !ok) {
+        return ok.error();
+      }
+      if (auto ok = table->tick(); !ok) return ok.error();
+      if (auto ok = ranks.barrier(); !ok) return ok.error();
+      const auto items = table->now();
+      if (!items) return items.error();
+      const auto sum =
+          totals(ranks, share.error(*items),
+                 static_cast<double>(table->stats().sent_bytes +
+                                     table->stats().fetched_bytes));
+      if (!sum) return sum.error();
+      out.push_back(
+          {sum->first / static_cast<double>(ratings.all.size()), sum->second});
+    }
+  }
+  return out;
+}
+
+}  // namespace thermocline
