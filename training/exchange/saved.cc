@@ -1,6 +1,6 @@
 // A rank's samples on disk: "TCEXCHG1", epoch, count; of each sample its id,
 // size and bytes; CRC-32C of all before it. Little-endian, 8 bytes a number.
-#include <cstdio>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
