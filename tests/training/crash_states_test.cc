@@ -1,0 +1,197 @@
+// Every state in which a crash can leave the writes of a save, and what is
+// recovered from it. A recorder stands where the mapped file does; the code
+// that writes is the one that jobs run.
+//
+// A state is consistent when recovery finds the last checkpoint whose save()
+// had returned or the one that was under way, bit for bit, and meets nothing
+// that looks damaged: a crash is no damage. A second look takes no notice of
+// checksums, so that the order of the writes alone must make it right.
+#include "tests/training/crash_states.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "tests/training/faulty_medium.h"
+#include "training/checkpoint.h"
+
+namespace thermocline {
+namespace {
+
+constexpr Bytes kSlotBytes = 4 * kPoolPage;
+
+struct State {
+  ByteVector weights, moments, counter;
+  std::vector<Piece> pieces() const {
+    return {{"weights", "float32", {90}, weights, 0},
+            {"moments", "float32", {100}, moments, 0},
+            {"counter", "bytes", {}, counter, 0}};
+  }
+};
+
+State state_of(std::uint64_t step) {
+  std::mt19937_64 random(step);
+  State out;
+  out.weights.resize(360);
+  out.moments.assign(400, 7);  // half of it never changes
+  out.counter.resize(8);
+  for (auto& byte : out.weights) byte = static_cast<std::uint8_t>(random());
+  for (std::size_t i = 0; i < 200; ++i) {
+    out.moments[i] = static_cast<std::uint8_t>(random());
+  }
+  std::memcpy(out.counter.data(), &step, 8);
+  return out;
+}
+
+// A look at an image, as a job sees it that starts after the crash.
+class Image final : public Medium {
+ public:
+  explicit Image(ByteSpan bytes) : bytes_(bytes) {}
+  ByteSpan bytes() const override { return bytes_; }
+  Durability durability() const override { return {}; }
+  void write(Bytes, ByteSpan) override { CHECK(false); }
+  void write_word(Bytes, std::uint64_t) override { CHECK(false); }
+  void fence() override { CHECK(false); }
+  Status sync(Bytes, Bytes) override { return io("read only"); }
+
+ private:
+  ByteSpan bytes_;
+};
+
+struct Count {
+  std::uint64_t states = 0;
+  std::uint64_t wrong = 0;      // lost, or other than what was saved
+  std::uint64_t damaged = 0;    // a crash that looks like damage
+  std::uint64_t unchecked = 0;  // wrong, if nobody looked at checksums
+};
+
+class Judge {
+ public:
+  Judge(const Superblock& block, Count& count) : block_(block), count_(count) {}
+  // Steps that recovery may find; 0: no checkpoint.
+  std::uint64_t oldest = 0, newest = 0;
+
+  void look(ByteSpan bytes) {
+    ++count_.states;
+    const Image image(bytes);
+    const Recovery found = recover(image, block_, 1);
+    count_.damaged += !found.damage.empty();
+    std::uint64_t step = 0;
+    bool right = true;
+    if (found.newest) {
+      step = found.newest->header.step;
+      right = same(image, *found.newest);
+    }
+    count_.wrong += !right || step < oldest || step > newest;
+    count_.unchecked += !right_unchecked(image);
+  }
+
+ private:
+  bool same(const Image& image, const SlotContents& contents) const {
+    const State state = state_of(contents.header.step);
+    const auto wanted = state.pieces();
+    if (contents.pieces.size() != wanted.size()) return false;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto& there = contents.pieces[i];
+      const auto bytes = image.bytes().subspan(
+          block_.slot_offset(contents.slot) + there.offset, there.bytes);
+      if (there.name != wanted[i].name ||
+          !std::ranges::equal(bytes, wanted[i].bytes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  // The newest head as it stands, and the slot that it names.
+  bool right_unchecked(const Image& image) const {
+    std::uint64_t best = 0;
+    for (std::uint32_t page = 0; page < 2; ++page) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, image.bytes().data() + head_offset(page), 8);
+      if (word >> 24 > best >> 24) best = word;
+    }
+    if (best == 0) return oldest == 0;
+    const auto slot = static_cast<std::uint32_t>(best >> 18 & 0x3f);
+    if (slot >= block_.slots) return false;
+    const auto contents = read_slot(image, block_, slot);
+    return contents && contents->header.sequence == best >> 24 &&
+           contents->header.step >= oldest && contents->header.step <= newest &&
+           same(image, *contents);
+  }
+
+  Superblock block_;
+  Count& count_;
+};
+
+Count search(Granularity granularity, Bug bug, std::uint32_t slots,
+             bool incremental) {
+  Superblock block;
+  block.id = 4711;
+  block.slots = slots;
+  block.slot_bytes = kSlotBytes;
+  block.chunk_bytes = 128;
+  ByteVector start(block.pool_bytes());
+  std::ranges::copy(encode_superblock(block), start.begin());
+  RecordingMedium recorder(granularity, std::move(start));
+  auto owned = std::make_unique<FaultyMedium>(recorder, bug);
+  FaultyMedium& faulty = *owned;
+  Count count;
+  Judge judge(block, count);
+  CrashStates states(1 << 9, 1);
+  const auto look = [&] {
+    states.each(recorder, [&](ByteSpan image) { judge.look(image); });
+  };
+  recorder.on_crash_point = look;
+  auto pool = CheckpointPool::over(
+      std::move(owned),
+      {.threads = 2, .incremental = incremental, .clock = [] { return 5; }});
+  CHECK(pool);
+  for (std::uint64_t step = 1; step <= 5; ++step) {
+    judge.newest = step;
+    faulty.begin_save();
+    const State state = state_of(step);
+    CHECK(pool->save(state.pieces(), step));
+    judge.oldest = step;  // save() has returned: never less again
+    look();
+  }
+  return count;
+}
+
+struct Row {
+  const char* name;
+  Bug bug;
+  bool only_line = false;
+};
+constexpr Row kRows[] = {
+    {"as it is", Bug::kNone},
+    {"no fence before the commit", Bug::kNoFenceBeforeCommit},
+    {"no fence after the commit", Bug::kNoFenceAfterCommit},
+    {"only the saving thread fences", Bug::kHelpersDoNotFence, true},
+    {"commit before payload", Bug::kCommitBeforePayload},
+    {"commit word field by field", Bug::kCommitFieldByField},
+};
+
+TEST(CrashStates, NoneIsInconsistentAndSeededBugsAreFound) {
+  std::printf("%-6s %-5s %-4s %-32s %8s %8s %8s %10s\n", "medium", "slots",
+              "skip", "writes", "states", "wrong", "damaged", "unchecked");
+  for (const auto granularity : {Granularity::kLine, Granularity::kPage}) {
+    for (const Row& row : kRows) {
+      if (row.only_line && granularity != Granularity::kLine) continue;
+      for (const std::uint32_t slots : {2U, 3U}) {
+        for (const bool incremental : {false, true}) {
+          const Count count = search(granularity, row.bug, slots, incremental);
+          std::printf("%-6s %-5u %-4s %-32s %8ju %8ju %8ju %10ju\n",
+                      granularity_name(granularity), slots,
+                      incremental ? "yes" : "no", row.name, count.states,
+                      count.wrong, count.damaged, count.unchecked);
+          const auto found = count.wrong + count.damaged + count.unchecked;
+          EXPECT_GT(count.states, 1000);
+          EXPECT_EQ(found > 0, row.bug != Bug::kNone) << row.name;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thermocline

@@ -1,0 +1,160 @@
+// CheckpointPool: a job's state in a file of slots, safe against a crash at
+// any instant.
+//
+// After the dissertation of A. Wood (Boston University 2024) and its source,
+// PyMM, in purpose: named arrays go to persistent memory as they are, without
+// serialisation. PyMM overwrites in place, so that a crash is noticed but not
+// undone without its undo log; here a save fills a slot that holds nothing
+// needed, and one 8-byte store commits it. After PCcheck (ASPLOS 2025) there
+// are N+1 slots, for N saves that are under way or complete.
+//
+//   auto pool = CheckpointPool::create("job.pool", {.slot_bytes = needed});
+//   pool->save(pieces, step);                  // durable on return
+//   auto back = pool->restore();               // after the crash
+//
+// Tensors, modules and optimizers: torch_checkpoint.h. Saving beside the
+// training: background_saver.h. How often: checkpoint_interval.h.
+// Thread safety: none; one thread at a time. Ownership: owns the mapping; what
+// restore() and list() hand out points into it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "training/medium.h"
+#include "training/slot_reader.h"
+
+namespace thermocline {
+
+class SlotWriter;
+
+// A part of the state: bytes with a name.
+struct Piece {
+  std::string name;            // once in a checkpoint; "model.0.weight"
+  std::string type = "bytes";  // or "float32", "int64", ... for a tensor
+  std::vector<std::int64_t> shape = {};  // of a tensor: elements a dimension
+  ByteSpan bytes = {};                   // not owned; little end first
+  // Optional: a number that changes whenever the bytes do, and never comes
+  // back for this name. Equal to that of an earlier save, not 0: the bytes are
+  // not looked at.
+  std::uint64_t version = 0;
+};
+
+struct PoolOptions {
+  Bytes slot_bytes = 0;          // see slot_bytes_for(); rounded up to 4 KiB
+  std::int64_t slots = 3;        // 2 suffice; 3: two whole ones at any time
+  std::int64_t chunk_kib = 256;  // what has a checksum of its own
+  void fields(auto& f) {
+    f("slots", slots, std::int64_t{2}, std::int64_t{64},
+      "checkpoints that the pool has room for, one of them being written");
+    f("chunk_kib", chunk_kib, std::int64_t{4}, std::int64_t{65536},
+      "KiB that share a checksum, and are written again together");
+  }
+};
+
+struct SaveOptions {
+  std::int64_t threads = 2;
+  bool incremental = true;
+  // Nanoseconds since 1970, for the listing alone; by default the system's.
+  std::function<Nanos()> clock = {};
+  void fields(auto& f) {
+    f("threads", threads, std::int64_t{1}, std::int64_t{256},
+      "threads that copy and check; more than 4 slow Optane down");
+    f("incremental", incremental,
+      "do not write again what the slot already holds");
+  }
+};
+
+struct Saved {
+  std::uint64_t sequence = 0;
+  Bytes payload = 0;  // of the state
+  Bytes stored = 0;   // of it, what was not in the slot yet
+};
+
+struct Restored {
+  std::uint32_t slot = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t step = 0;
+  std::vector<Piece> pieces;        // views, valid until the next save
+  std::vector<std::string> damage;  // what was passed over, a line each
+
+  /// Null when there is none of that name.
+  const Piece* find(const std::string& name) const;
+};
+
+class CheckpointPool {
+ public:
+  /// A new pool, all of it on disk from the start. Errors: kInvalid when the
+  /// file exists or an option makes no sense; kIo when the disk is full.
+  static Result<CheckpointPool> create(const std::string& path,
+                                       const PoolOptions& pool,
+                                       const SaveOptions& options = {});
+  /// One that exists. Errors: kNotFound, kPermission (it can still be opened
+  /// to read), kInvalid when another process has it open to write; kCorrupt
+  /// when it is no pool.
+  static Result<CheckpointPool> open(const std::string& path,
+                                     const SaveOptions& options = {});
+  /// To list, verify and restore; a job may be writing it meanwhile.
+  static Result<CheckpointPool> open_to_read(const std::string& path,
+                                             const SaveOptions& options = {});
+  /// Over any medium that holds a pool's bytes.
+  static Result<CheckpointPool> over(std::unique_ptr<Medium> medium,
+                                     const SaveOptions& options = {});
+  CheckpointPool(CheckpointPool&&) noexcept;
+  CheckpointPool& operator=(CheckpointPool&&) noexcept;
+  ~CheckpointPool();
+
+  /// Bytes that a slot needs for this state.
+  static Bytes slot_bytes_for(std::span<const Piece> pieces,
+                              const PoolOptions& pool = {});
+
+  /// The state is durable on return (as far as durability() goes). `step` is
+  /// the job's own. Errors: kInvalid when it does not fit or the pool was
+  /// opened to read; kIo. The checkpoints before it are untouched then.
+  Result<Saved> save(std::span<const Piece> pieces, std::uint64_t step);
+
+  /// The newest checkpoint that is whole; every byte is checked. Errors:
+  /// kNotFound when nothing was saved yet; kCorrupt when nothing is whole.
+  /// The next save does not overwrite it.
+  Result<Restored> restore();
+
+  struct Listed {
+    std::uint32_t slot = 0;
+    bool committed = false;  // a head names it, or did
+    bool newest = false;     // what restore() tries first
+    SlotContents contents;   // when `trouble` is empty
+    std::string trouble;     // why it cannot be read
+  };
+  /// All slots that were ever written, newest first. Damage in payloads is
+  /// not looked for.
+  std::vector<Listed> list() const;
+  /// Every byte of one slot. Errors: kNotFound, kCorrupt.
+  Status verify(std::uint32_t slot) const;
+  /// The pieces of one slot, checked; as restore().
+  Result<Restored> restore_slot(std::uint32_t slot) const;
+
+  const Superblock& superblock() const { return block_; }
+  Durability durability() const { return medium_->durability(); }
+
+ private:
+  CheckpointPool(std::unique_ptr<Medium> medium, const Superblock& block,
+                 const SaveOptions& options, bool writable);
+  static Result<CheckpointPool> take(std::unique_ptr<Medium> medium,
+                                     const SaveOptions& options, bool writable);
+  std::uint32_t choose_slot() const;
+  Status commit(const Head& head);
+  Restored restored(const SlotContents& contents) const;
+
+  std::unique_ptr<Medium> medium_;
+  Superblock block_;
+  SaveOptions options_;
+  std::unique_ptr<SlotWriter> writer_;  // null: opened to read
+  std::uint64_t last_sequence_ = 0;
+  // The slot that restore() found whole, until a save has been committed.
+  std::optional<std::uint32_t> restored_slot_;
+};
+
+}  // namespace thermocline

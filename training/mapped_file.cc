@@ -1,0 +1,222 @@
+#include "training/mapped_file.h"
+
+#include <fcntl.h>
+#include <libpmem2.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "traces/replace_file.h"
+
+namespace thermocline {
+namespace {
+
+constexpr Bytes kPageBytes = 4096;
+
+Error pmem2_failure(const std::string& path) {
+  return io("cannot map " + path + ": " + pmem2_errormsg());
+}
+
+Granularity granularity_of(pmem2_granularity found) {
+  switch (found) {
+    case PMEM2_GRANULARITY_BYTE: return Granularity::kByte;
+    case PMEM2_GRANULARITY_CACHE_LINE: return Granularity::kLine;
+    case PMEM2_GRANULARITY_PAGE: return Granularity::kPage;
+  }
+  return Granularity::kPage;
+}
+
+Durability durability_of(int descriptor, pmem2_granularity found) {
+  Durability out{granularity_of(found), true, ""};
+  struct statfs fs = {};
+  if (::fstatfs(descriptor, &fs) != 0) {
+    out = {out.granularity, false, "its file system cannot be asked"};
+  } else if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC) {
+    out = {out.granularity, false, "it lies in memory (tmpfs)"};
+  } else if (std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr) {
+    out = {out.granularity, false,
+           "PMEM2_FORCE_GRANULARITY is set, which is for tests"};
+  }
+  return out;
+}
+
+// Returns: 0, or errno.
+int write_all(int file, ByteSpan bytes) {
+  Bytes at = 0;
+  while (at < bytes.size()) {
+    const auto n = ::pwrite(file, bytes.data() + at, bytes.size() - at,
+                            static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : EIO;
+    at += static_cast<Bytes>(n);
+  }
+  return 0;
+}
+
+// The name is durable when the folder is.
+int sync_folder(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const int code = ::fsync(file) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(file);
+  return code;
+}
+
+int fill(int file, Bytes size, ByteSpan begin) {
+  // Asked first: a disk filled to the brim is everybody's trouble.
+  struct statfs fs = {};
+  if (::fstatfs(file, &fs) == 0 && fs.f_bsize > 0 &&
+      size / static_cast<Bytes>(fs.f_bsize) >= fs.f_bavail) {
+    return ENOSPC;
+  }
+  if (const int code = ::posix_fallocate(file, 0, static_cast<off_t>(size));
+      code != 0) {
+    return code;
+  }
+  if (const int code = write_all(file, begin); code != 0) return code;
+  return ::fsync(file) == 0 ? 0 : errno;
+}
+
+Status access_failure(const std::string& path, int code) {
+  const Error error = file_failure("write", path, code);
+  if (error.code != Error::Code::kPermission) return error;
+  return permission(error.message +
+                    "; checkpoints in it can still be read and restored");
+}
+
+}  // namespace
+
+Status MappedFile::create(const std::string& path, Bytes size, ByteSpan begin) {
+  CHECK(begin.size() <= size);
+  std::string temporary = path + ".XXXXXX";
+  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return file_failure("create", path, errno);
+  const int code = fill(file, size, begin);
+  ::close(file);
+  // link() fails where rename() would replace what is there.
+  if (code == 0 && ::link(temporary.c_str(), path.c_str()) == 0) {
+    ::unlink(temporary.c_str());
+    const int synced = sync_folder(path);
+    if (synced != 0) return file_failure("create", path, synced);
+    return {};
+  }
+  const int why = code == 0 ? errno : code;
+  ::unlink(temporary.c_str());
+  if (why == EEXIST) {
+    return invalid("cannot create " + path +
+                   ": it exists; open it, or remove it first");
+  }
+  const Error error = file_failure("create", path, why);
+  if (why != ENOSPC && why != EFBIG) return error;
+  return io(error.message + " (it takes " + std::to_string(size >> 20) +
+            " MiB); make room, or ask for fewer or smaller slots");
+}
+
+Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path,
+                                                     Access access) {
+  const bool write = access == Access::kWrite;
+  const int file =
+      ::open(path.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  if (file < 0) {
+    if (write) return access_failure(path, errno).error();
+    return file_failure("read", path, errno);
+  }
+  std::unique_ptr<MappedFile> out(new MappedFile(path, file, access));
+  struct stat found = {};
+  if (::fstat(file, &found) != 0) return file_failure("read", path, errno);
+  if (!S_ISREG(found.st_mode)) return invalid(path + " is not a file");
+  if (found.st_size == 0) return corrupt(path + " is empty");
+  if (write && ::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return file_failure("lock", path, errno);
+    return invalid(path +
+                   " is in use by another process; wait for it to end, or use "
+                   "another pool");
+  }
+  if (auto ok = out->map(); !ok) return ok.error();
+  return out;
+}
+
+Status MappedFile::map() {
+  pmem2_source* source = nullptr;
+  pmem2_config* config = nullptr;
+  const bool failed =
+      pmem2_source_from_fd(&source, descriptor_) != 0 ||
+      pmem2_config_new(&config) != 0 ||
+      pmem2_config_set_required_store_granularity(
+          config, PMEM2_GRANULARITY_PAGE) != 0 ||
+      pmem2_config_set_protection(
+          config, access_ == Access::kWrite ? PMEM2_PROT_READ | PMEM2_PROT_WRITE
+                                            : PMEM2_PROT_READ) != 0 ||
+      pmem2_map_new(&map_, config, source) != 0;
+  pmem2_config_delete(&config);
+  pmem2_source_delete(&source);
+  if (failed) return pmem2_failure(path_);
+  data_ = static_cast<std::uint8_t*>(pmem2_map_get_address(map_));
+  size_ = pmem2_map_get_size(map_);
+  const auto found = pmem2_map_get_store_granularity(map_);
+  durability_ = durability_of(descriptor_, found);
+  copy_ = pmem2_get_memcpy_fn(map_);
+  flush_ = pmem2_get_flush_fn(map_);
+  drain_ = pmem2_get_drain_fn(map_);
+  return {};
+}
+
+MappedFile::~MappedFile() {
+  if (map_ != nullptr) pmem2_map_delete(&map_);
+  ::close(descriptor_);
+}
+
+void MappedFile::write(Bytes offset, ByteSpan bytes) {
+  CHECK(offset <= size_ && bytes.size() <= size_ - offset);
+  if (durability_.granularity == Granularity::kPage) {
+    // libpmem2's copy would call msync for each piece.
+    if (!bytes.empty()) std::memcpy(data_ + offset, bytes.data(), bytes.size());
+    return;
+  }
+  copy_(data_ + offset, bytes.data(), bytes.size(), PMEM2_F_MEM_NODRAIN);
+}
+
+void MappedFile::write_word(Bytes offset, std::uint64_t word) {
+  CHECK(offset % 8 == 0 && offset + 8 <= size_);
+  auto* at = reinterpret_cast<std::uint64_t*>(data_ + offset);
+  std::atomic_ref(*at).store(word, std::memory_order_release);
+  if (durability_.granularity != Granularity::kPage) flush_(at, 8);
+}
+
+void MappedFile::fence() {
+  if (durability_.granularity != Granularity::kPage) drain_();
+}
+
+Status MappedFile::sync(Bytes offset, Bytes size) {
+  CHECK(offset <= size_ && size <= size_ - offset);
+  if (durability_.granularity != Granularity::kPage) return {};
+  // Not libpmem2's flush: it aborts the program when the disk fails.
+  const Bytes from = offset / kPageBytes * kPageBytes;
+  if (::msync(data_ + from, offset + size - from, MS_SYNC) == 0) return {};
+  return file_failure("write", path_, errno);
+}
+
+std::span<std::uint8_t> MappedFile::writable() {
+  CHECK(access_ == Access::kWrite);
+  return {data_, size_};
+}
+
+void MappedFile::let_go(Bytes offset, Bytes size) {
+  if (durability_.granularity != Granularity::kPage) return;
+  const Bytes from = (offset + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const Bytes to = (offset + size) / kPageBytes * kPageBytes;
+  if (from < to) ::madvise(data_ + from, to - from, MADV_DONTNEED);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,72 @@
+// MappedFile: a file in memory, through libpmem2. The only file of training/
+// that maps persistent memory.
+//
+// libpmem2 chooses the finest granularity that the file has: DAX with or
+// without eADR, or pages. What is called durable is what the file system
+// makes so: not tmpfs or ramfs, and not a granularity that
+// PMEM2_FORCE_GRANULARITY, which is for tests, claims for an ordinary file.
+// A file that another program cuts short while it is mapped ends this one
+// with SIGBUS; the lock that open() takes keeps out those that ask.
+// Thread safety: as Medium. Ownership: owns the mapping and the descriptor.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "training/medium.h"
+
+struct pmem2_map;
+
+namespace thermocline {
+
+class MappedFile final : public Medium {
+ public:
+  enum class Access { kRead, kWrite };
+
+  /// A file of `size` bytes, all on disk from the start (a full disk is an
+  /// error now, not a SIGBUS later). `begin` is written at its beginning. It
+  /// appears under its name when it is whole. Errors: kInvalid when it exists,
+  /// kIo when the disk is full, kNotFound, kPermission.
+  static Status create(const std::string& path, Bytes size, ByteSpan begin);
+
+  /// Errors: kNotFound, kPermission, kIo; kInvalid when it is no file, is
+  /// empty, or (kWrite) another process has it open to write.
+  static Result<std::unique_ptr<MappedFile>> open(const std::string& path,
+                                                  Access access);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() override;
+
+  ByteSpan bytes() const override { return {data_, size_}; }
+  Durability durability() const override { return durability_; }
+  void write(Bytes offset, ByteSpan bytes) override;
+  void write_word(Bytes offset, std::uint64_t word) override;
+  void fence() override;
+  Status sync(Bytes offset, Bytes size) override;
+
+  /// All of it, for data that is used in place; whoever stores here syncs.
+  /// Requires: opened to write.
+  std::span<std::uint8_t> writable();
+  /// Tells the kernel that the range will not be read soon, so that its pages
+  /// may go to disk (kPage; nothing elsewhere).
+  void let_go(Bytes offset, Bytes size);
+
+ private:
+  MappedFile(std::string path, int descriptor, Access access)
+      : path_(std::move(path)), descriptor_(descriptor), access_(access) {}
+  Status map();
+
+  std::string path_;
+  int descriptor_;
+  Access access_;
+  pmem2_map* map_ = nullptr;
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+  Durability durability_;
+  // libpmem2's, as the granularity needs them.
+  void* (*copy_)(void*, const void*, std::size_t, unsigned) = nullptr;
+  void (*flush_)(const void*, std::size_t) = nullptr;
+  void (*drain_)() = nullptr;
+};
+
+}  // namespace thermocline

@@ -1,0 +1,177 @@
+#include "training/slot_reader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "traces/crc32c.h"
+#include "training/parallel.h"
+
+namespace thermocline {
+namespace {
+
+struct Chunk {
+  std::uint32_t piece = 0;
+  std::uint32_t number = 0;
+};
+
+std::string slot_name(std::uint32_t slot) {
+  return "slot " + std::to_string(slot);
+}
+
+ByteSpan slot_bytes(const Medium& medium, const Superblock& block,
+                    std::uint32_t slot) {
+  return medium.bytes().subspan(block.slot_offset(slot), block.slot_bytes);
+}
+
+// What a head promises: the slot, with that sequence, whole.
+Result<SlotContents> read_committed(const Medium& medium,
+                                    const Superblock& block, const Head& head,
+                                    unsigned threads) {
+  if (head.slot >= block.slots) {
+    return corrupt("a head names " + slot_name(head.slot) + " of " +
+                   std::to_string(block.slots));
+  }
+  auto contents = read_slot(medium, block, head.slot);
+  if (!contents) {
+    return corrupt(slot_name(head.slot) + " should hold checkpoint " +
+                   std::to_string(head.sequence) + ": " +
+                   contents.error().message);
+  }
+  if (contents->header.sequence != head.sequence) {
+    return corrupt(slot_name(head.slot) + " holds checkpoint " +
+                   std::to_string(contents->header.sequence) +
+                   ", its head says " + std::to_string(head.sequence));
+  }
+  if (auto ok = verify_payload(medium, block, *contents, threads); !ok) {
+    return ok.error().within(slot_name(head.slot));
+  }
+  return contents;
+}
+
+// The newest whole slot, whatever the heads say.
+std::optional<SlotContents> search(const Medium& medium,
+                                   const Superblock& block, unsigned threads) {
+  std::vector<SlotContents> all;
+  for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
+    auto contents = read_slot(medium, block, slot);
+    if (contents) all.push_back(*std::move(contents));
+  }
+  std::ranges::sort(all, std::ranges::greater(), [](const SlotContents& one) {
+    return one.header.sequence;
+  });
+  for (SlotContents& one : all) {
+    if (verify_payload(medium, block, one, threads)) return std::move(one);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> Heads::newest() const {
+  if (!page[0] && !page[1]) return std::nullopt;
+  if (!page[0]) return 1;
+  if (!page[1]) return 0;
+  return page[0]->sequence > page[1]->sequence ? 0 : 1;
+}
+
+Heads read_heads(const Medium& medium, const Superblock& block) {
+  Heads out;
+  for (std::uint32_t page = 0; page < 2; ++page) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, medium.bytes().data() + head_offset(page), 8);
+    out.page[page] = decode_head(block.id, word);
+    out.damaged[page] = word != 0 && !out.page[page];
+  }
+  return out;
+}
+
+Result<SlotContents> read_slot(const Medium& medium, const Superblock& block,
+                               std::uint32_t slot) {
+  const ByteSpan bytes = slot_bytes(medium, block, slot);
+  const ByteSpan first = bytes.first(kSlotHeaderBytes);
+  if (std::ranges::all_of(first, [](std::uint8_t byte) { return byte == 0; })) {
+    return not_found("nothing was ever saved here");
+  }
+  SlotContents out;
+  out.slot = slot;
+  const auto header = decode_slot_header(block.id, bytes);
+  if (!header) return corrupt("its header is damaged");
+  out.header = *header;
+  const auto directory =
+      bytes.subspan(header->directory_offset, header->directory_bytes);
+  if (crc32c(directory) != header->directory_crc) {
+    return corrupt("its directory is damaged, or is being overwritten");
+  }
+  auto pieces = decode_directory(directory, block);
+  if (!pieces) return corrupt("its directory makes no sense");
+  out.pieces = *std::move(pieces);
+  return out;
+}
+
+Status verify_payload(const Medium& medium, const Superblock& block,
+                      const SlotContents& contents, unsigned threads) {
+  const ByteSpan bytes = slot_bytes(medium, block, contents.slot);
+  std::vector<Chunk> chunks;
+  for (std::uint32_t piece = 0; piece < contents.pieces.size(); ++piece) {
+    const auto count =
+        static_cast<std::uint32_t>(contents.pieces[piece].crcs.size());
+    for (std::uint32_t i = 0; i < count; ++i) chunks.push_back({piece, i});
+  }
+  std::atomic<std::size_t> first_bad{chunks.size()};
+  in_parallel(threads, chunks.size(), [&](std::size_t i) {
+    const StoredPiece& piece = contents.pieces[chunks[i].piece];
+    const Bytes at = chunks[i].number * block.chunk_bytes;
+    const Bytes size = std::min(block.chunk_bytes, piece.bytes - at);
+    if (crc32c(bytes.subspan(piece.offset + at, size)) ==
+        piece.crcs[chunks[i].number]) {
+      return;
+    }
+    auto seen = first_bad.load();
+    while (i < seen && !first_bad.compare_exchange_weak(seen, i)) {
+    }
+  });
+  if (first_bad == chunks.size()) return {};
+  const Chunk bad = chunks[first_bad];
+  return corrupt("\"" + contents.pieces[bad.piece].name +
+                 "\" is damaged (checksum), from its byte " +
+                 std::to_string(bad.number * block.chunk_bytes));
+}
+
+Recovery recover(const Medium& medium, const Superblock& block,
+                 unsigned threads) {
+  Recovery out;
+  const Heads heads = read_heads(medium, block);
+  for (std::uint32_t page = 0; page < 2; ++page) {
+    if (heads.damaged[page]) {
+      out.damage.push_back("head page " + std::to_string(page) + " is damaged");
+    }
+  }
+  if (const auto newest = heads.newest()) {
+    auto found = read_committed(medium, block, *heads.page[*newest], threads);
+    if (found) out.newest = *std::move(found);
+    if (!found) out.damage.push_back(found.error().message);
+  }
+  // A damaged head may have been the newest.
+  if (!out.damage.empty()) {
+    auto found = search(medium, block, threads);
+    const auto known = out.newest ? out.newest->header.sequence : 0;
+    if (found && found->header.sequence > known) out.newest = std::move(found);
+  }
+  return out;
+}
+
+std::uint64_t highest_sequence(const Medium& medium, const Superblock& block) {
+  std::uint64_t out = 0;
+  for (const auto& head : read_heads(medium, block).page) {
+    if (head) out = std::max(out, head->sequence);
+  }
+  for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
+    const auto header =
+        decode_slot_header(block.id, slot_bytes(medium, block, slot));
+    if (header) out = std::max(out, header->sequence);
+  }
+  return out;
+}
+
+}  // namespace thermocline

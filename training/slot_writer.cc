@@ -1,0 +1,152 @@
+#include "training/slot_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <set>
+
+#include "traces/crc32c.h"
+#include "training/parallel.h"
+
+namespace thermocline {
+namespace {
+
+// Optane's own block: smaller writes are read, changed and written back.
+constexpr Bytes kAlignment = 256;
+
+Bytes aligned(Bytes bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::vector<StoredPiece> lay_out(std::span<const Piece> pieces,
+                                 Bytes chunk_bytes) {
+  std::vector<StoredPiece> out;
+  Bytes offset = aligned(kSlotHeaderBytes);
+  for (const Piece& piece : pieces) {
+    StoredPiece stored{piece.name, piece.type,         piece.shape,
+                       offset,     piece.bytes.size(), {}};
+    stored.crcs.resize(chunks_of(stored.bytes, chunk_bytes));
+    offset = aligned(offset + stored.bytes);
+    out.push_back(std::move(stored));
+  }
+  return out;
+}
+
+Bytes end_of(const std::vector<StoredPiece>& layout) {
+  if (layout.empty()) return aligned(kSlotHeaderBytes);
+  return aligned(layout.back().offset + layout.back().bytes);
+}
+
+Status check_names(std::span<const Piece> pieces) {
+  std::set<std::string_view> names;
+  for (const Piece& piece : pieces) {
+    if (!names.insert(piece.name).second) {
+      return invalid("two pieces of the checkpoint are named \"" + piece.name +
+                     "\"");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Bytes SlotWriter::slot_bytes_for(std::span<const Piece> pieces,
+                                 Bytes chunk_bytes) {
+  const auto layout = lay_out(pieces, chunk_bytes);
+  const Bytes bytes = end_of(layout) + encode_directory(layout).size();
+  return (bytes + kPoolPage - 1) / kPoolPage * kPoolPage;
+}
+
+std::vector<SlotWriter::Chunk> SlotWriter::plan(
+    std::vector<StoredPiece>& layout, std::span<const Piece> pieces,
+    const Known* known) const {
+  std::vector<Chunk> out;
+  for (std::uint32_t i = 0; i < layout.size(); ++i) {
+    const StoredPiece* before = nullptr;
+    if (known != nullptr && i < known->pieces.size()) {
+      before = &known->pieces[i];
+      if (before->name != layout[i].name || before->bytes != layout[i].bytes ||
+          before->offset != layout[i].offset) {
+        before = nullptr;
+      }
+    }
+    if (before != nullptr && pieces[i].version != 0 &&
+        pieces[i].version == known->versions[i]) {
+      layout[i].crcs = before->crcs;
+      continue;
+    }
+    for (Bytes at = 0; at < layout[i].bytes; at += block_.chunk_bytes) {
+      out.push_back({i, at, before != nullptr});
+    }
+  }
+  return out;
+}
+
+// Returns: the bytes that were stored.
+Bytes SlotWriter::copy(std::uint32_t slot, std::span<const Piece> pieces,
+                       std::vector<StoredPiece>& layout,
+                       const std::vector<Chunk>& chunks) {
+  const Bytes base = block_.slot_offset(slot);
+  const ByteSpan there = medium_.bytes().subspan(base, block_.slot_bytes);
+  std::atomic<Bytes> stored{0};
+  in_parallel(
+      threads_, chunks.size(),
+      [&](std::size_t i) {
+        const Chunk& chunk = chunks[i];
+        StoredPiece& to = layout[chunk.piece];
+        const Bytes size = std::min(block_.chunk_bytes, to.bytes - chunk.at);
+        const auto from = pieces[chunk.piece].bytes.subspan(chunk.at, size);
+        to.crcs[chunk.at / block_.chunk_bytes] = crc32c(from);
+        const Bytes offset = to.offset + chunk.at;
+        if (chunk.compare &&
+            std::memcmp(there.data() + offset, from.data(), size) == 0) {
+          return;
+        }
+        medium_.write(base + offset, from);
+        stored += size;
+      },
+      [&] { medium_.fence(); });
+  return stored;
+}
+
+Result<SlotWriter::Written> SlotWriter::write(std::uint32_t slot,
+                                              std::span<const Piece> pieces,
+                                              const SlotHeader& wanted) {
+  if (auto ok = check_names(pieces); !ok) return ok.error();
+  const Bytes needed = slot_bytes_for(pieces, block_.chunk_bytes);
+  if (needed > block_.slot_bytes) {
+    return invalid("the state needs " + std::to_string(needed) +
+                   " bytes, a slot of this pool has " +
+                   std::to_string(block_.slot_bytes) +
+                   "; create a pool with larger slots");
+  }
+  // Until this save is whole, nobody knows what the slot holds.
+  const auto found = known_.extract(slot);
+  const bool compare = incremental_ && !found.empty();
+  auto layout = lay_out(pieces, block_.chunk_bytes);
+  const auto chunks = plan(layout, pieces, compare ? &found.mapped() : nullptr);
+  Written out;
+  out.stored = copy(slot, pieces, layout, chunks);
+  for (const Piece& piece : pieces) out.payload += piece.bytes.size();
+
+  const ByteVector directory = encode_directory(layout);
+  SlotHeader header = wanted;
+  header.payload_bytes = out.payload;
+  header.directory_offset = end_of(layout);
+  header.directory_bytes = directory.size();
+  header.directory_crc = crc32c(directory);
+  const Bytes base = block_.slot_offset(slot);
+  medium_.write(base + header.directory_offset, directory);
+  medium_.write(base, encode_slot_header(block_.id, header));
+  medium_.fence();
+  if (auto ok = medium_.sync(base, header.directory_offset + directory.size());
+      !ok) {
+    return ok.error();
+  }
+  Known known{std::move(layout), {}};
+  for (const Piece& piece : pieces) known.versions.push_back(piece.version);
+  known_[slot] = std::move(known);
+  return out;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,296 @@
+#include "training/torch_checkpoint.h"
+
+#pragma push_macro("CHECK")
+#undef CHECK
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+#include <torch/types.h>
+#undef CHECK
+#pragma pop_macro("CHECK")
+
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+
+#include "training/torch_optimizer.h"
+
+namespace thermocline {
+namespace {
+
+ByteSpan bytes_of(const void* data, std::size_t size) {
+  return {static_cast<const std::uint8_t*>(data), size};
+}
+
+Error another_job(const std::string& name, const std::string& why) {
+  return invalid("the checkpoint is of another job: \"" + name + "\" " + why);
+}
+
+}  // namespace
+
+// Everything comes down to tensors, numbers, and the two whose parts are only
+// known when they are asked: optimizers and the generator.
+struct TrainingState::Parts {
+  struct Number {
+    std::string name;
+    void* at;
+    Bytes size;
+  };
+  std::vector<std::pair<std::string, torch::Tensor*>> tensors;
+  std::deque<torch::Tensor> module_tensors;  // that `tensors` points to
+  std::vector<Number> numbers;
+  std::vector<std::pair<std::string, DataOrder*>> orders;
+  std::vector<std::pair<std::string, torch::optim::Optimizer*>> optimizers;
+  std::vector<std::string> generators;
+  // What pieces() refers to, beside the tensors themselves.
+  std::deque<torch::Tensor> held;
+  std::deque<std::string> texts;
+
+  void put(std::vector<Piece>& to, const std::string& name,
+           const torch::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    held.push_back(tensor.detach().cpu().contiguous());
+    const torch::Tensor& flat = held.back();
+    to.push_back({name, tensor_type_name(flat), flat.sizes().vec(),
+                  bytes_of(flat.data_ptr(), flat.nbytes()), 0});
+  }
+  void put(std::vector<Piece>& to, const std::string& name, std::string text) {
+    texts.push_back(std::move(text));
+    to.push_back({name,
+                  "bytes",
+                  {},
+                  bytes_of(texts.back().data(), texts.back().size()),
+                  0});
+  }
+  Status put(std::vector<Piece>& to, const std::string& name,
+             torch::optim::Optimizer& optimizer);
+  Status restore(const Restored& from, const std::string& name,
+                 torch::optim::Optimizer& optimizer);
+};
+
+Status TrainingState::Parts::put(std::vector<Piece>& to,
+                                 const std::string& name,
+                                 torch::optim::Optimizer& optimizer) {
+  const std::string prefix = name + ".state.";
+  OptimizerVisitor visitor;
+  visitor.tensor = [&](const std::string& part, torch::Tensor& tensor) {
+    put(to, prefix + part, tensor);
+  };
+  visitor.number = [&](const std::string& part, std::int64_t& number) {
+    to.push_back({prefix + part, "int64", {}, bytes_of(&number, 8), 0});
+  };
+  if (auto ok = visit_state(optimizer, /*create=*/false, visitor); !ok) {
+    return ok.error().within(name);
+  }
+  auto options = optimizer_options(optimizer);
+  if (!options) return options.error().within(name);
+  put(to, name + ".options", *std::move(options));
+  return {};
+}
+
+Status TrainingState::Parts::restore(const Restored& from,
+                                     const std::string& name,
+                                     torch::optim::Optimizer& optimizer) {
+  const Piece* options = from.find(name + ".options");
+  if (options == nullptr) return another_job(name + ".options", "is missing");
+  const std::string text(options->bytes.begin(), options->bytes.end());
+  if (auto ok = set_optimizer_options(optimizer, text); !ok) {
+    return ok.error().within(name);
+  }
+  std::map<std::string, const Piece*> saved;
+  const std::string prefix = name + ".state.";
+  for (const Piece& piece : from.pieces) {
+    if (piece.name.starts_with(prefix)) {
+      saved[piece.name.substr(prefix.size())] = &piece;
+    }
+  }
+  clear_state(optimizer);
+  if (saved.empty()) return {};
+  Status status;
+  OptimizerVisitor visitor;
+  visitor.tensor = [&](const std::string& part, torch::Tensor& tensor) {
+    const auto at = saved.find(part);
+    if (at == saved.end()) return;
+    auto made = tensor_of(*at->second);
+    if (made) tensor = *made;
+    if (!made) status = made.error();
+  };
+  visitor.number = [&](const std::string& part, std::int64_t& number) {
+    const auto at = saved.find(part);
+    if (at != saved.end() && at->second->bytes.size() == 8) {
+      std::memcpy(&number, at->second->bytes.data(), 8);
+    }
+  };
+  if (auto ok = visit_state(optimizer, /*create=*/true, visitor); !ok) {
+    return ok.error().within(name);
+  }
+  return status;
+}
+
+TrainingState::TrainingState() : parts_(std::make_unique<Parts>()) {}
+TrainingState::~TrainingState() = default;
+
+void TrainingState::add(const std::string& name, torch::nn::Module& module) {
+  for (const auto& named :
+       {module.named_parameters(), module.named_buffers()}) {
+    for (const auto& item : named) {
+      parts_->module_tensors.push_back(item.value());
+      add(name + "." + item.key(), parts_->module_tensors.back());
+    }
+  }
+}
+void TrainingState::add(const std::string& name,
+                        torch::optim::Optimizer& optimizer) {
+  parts_->optimizers.emplace_back(name, &optimizer);
+}
+void TrainingState::add(const std::string& name, torch::Tensor& tensor) {
+  parts_->tensors.emplace_back(name, &tensor);
+}
+void TrainingState::add(const std::string& name, DataOrder& order) {
+  parts_->orders.emplace_back(name, &order);
+}
+void TrainingState::add(const std::string& name, std::int64_t& number) {
+  parts_->numbers.push_back({name, &number, sizeof number});
+}
+void TrainingState::add(const std::string& name, double& number) {
+  parts_->numbers.push_back({name, &number, sizeof number});
+}
+void TrainingState::add_rng(const std::string& name) {
+  parts_->generators.push_back(name);
+}
+
+Result<std::vector<Piece>> TrainingState::pieces() {
+  Parts& all = *parts_;
+  all.held.clear();
+  all.texts.clear();
+  std::vector<Piece> out;
+  for (const auto& [name, tensor] : all.tensors) {
+    if (tensor->defined() && tensor_type_name(*tensor) == "bytes") {
+      return unsupported("\"" + name + "\" has a type that cannot be saved");
+    }
+    all.put(out, name, *tensor);
+  }
+  for (const auto& number : all.numbers) {
+    out.push_back(
+        {number.name, "bytes", {}, bytes_of(number.at, number.size), 0});
+  }
+  for (const auto& [name, order] : all.orders) {
+    out.push_back({name,
+                   "bytes",
+                   {},
+                   bytes_of(&order->state(), sizeof(DataOrder::State)),
+                   0});
+  }
+  for (const auto& name : all.generators) {
+    all.put(out, name, at::detail::getDefaultCPUGenerator().get_state());
+  }
+  for (const auto& [name, optimizer] : all.optimizers) {
+    if (auto ok = all.put(out, name, *optimizer); !ok) return ok.error();
+  }
+  return out;
+}
+
+Status TrainingState::restore(const Restored& from) {
+  Parts& all = *parts_;
+  const auto check = [&](const std::string& name, Bytes size) -> Status {
+    const Piece* piece = from.find(name);
+    if (piece == nullptr) return another_job(name, "is missing");
+    if (size != 0 && piece->bytes.size() != size) {
+      return another_job(name, "has another size");
+    }
+    return {};
+  };
+  for (const auto& [name, tensor] : all.tensors) {
+    if (!tensor->defined() && from.find(name) == nullptr) continue;
+    if (auto ok = check(name, 0); !ok) return ok;
+    const Piece& piece = *from.find(name);
+    if (tensor->defined() && (piece.shape != tensor->sizes().vec() ||
+                              piece.type != tensor_type_name(*tensor))) {
+      return another_job(name, "has another shape or type");
+    }
+  }
+  for (const auto& number : all.numbers) {
+    if (auto ok = check(number.name, number.size); !ok) return ok;
+  }
+  for (const auto& [name, order] : all.orders) {
+    if (auto ok = check(name, sizeof(DataOrder::State)); !ok) return ok;
+    DataOrder::State state;
+    std::memcpy(&state, from.find(name)->bytes.data(), sizeof state);
+    if (state.position > order->samples()) {
+      return another_job(name, "is over more samples");
+    }
+  }
+  for (const auto& name : all.generators) {
+    if (auto ok = check(name, 0); !ok) return ok;
+  }
+  for (const auto& [name, optimizer] : all.optimizers) {
+    if (auto ok = all.restore(from, name, *optimizer); !ok) return ok;
+  }
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : all.tensors) {
+    const Piece* piece = from.find(name);
+    if (piece == nullptr) continue;
+    if (tensor->defined() && tensor->is_contiguous() && tensor->is_cpu()) {
+      std::memcpy(tensor->data_ptr(), piece->bytes.data(), piece->bytes.size());
+      continue;
+    }
+    auto made = tensor_of(*piece);
+    if (!made) return made.error();
+    if (tensor->defined()) tensor->copy_(*made);
+    if (!tensor->defined()) *tensor = *made;
+  }
+  for (const auto& number : all.numbers) {
+    std::memcpy(number.at, from.find(number.name)->bytes.data(), number.size);
+  }
+  for (const auto& [name, order] : all.orders) {
+    DataOrder::State state;
+    std::memcpy(&state, from.find(name)->bytes.data(), sizeof state);
+    order->resume(state);
+  }
+  for (const auto& name : all.generators) {
+    auto state = tensor_of(*from.find(name));
+    if (!state) return state.error();
+    auto generator = at::detail::getDefaultCPUGenerator();
+    generator.set_state(*state);
+  }
+  return {};
+}
+
+Result<CheckpointPool> TrainingState::open_pool(const std::string& path,
+                                                PoolOptions pool,
+                                                const SaveOptions& options) {
+  if (::access(path.c_str(), F_OK) == 0) {
+    return CheckpointPool::open(path, options);
+  }
+  if (pool.slot_bytes == 0) {
+    auto now = pieces();
+    if (!now) return now.error();
+    pool.slot_bytes = CheckpointPool::slot_bytes_for(*now, pool);
+    // Optimizers keep nothing before their first step, and at most three
+    // tensors a parameter (Adam with amsgrad, RMSprop) after it.
+    for (const auto& [name, optimizer] : parts_->optimizers) {
+      for (const auto& group : optimizer->param_groups()) {
+        for (const auto& param : group.params()) {
+          pool.slot_bytes += 3 * param.nbytes() + Bytes{8192};
+        }
+      }
+    }
+  }
+  return CheckpointPool::create(path, pool, options);
+}
+
+Result<std::optional<std::uint64_t>> TrainingState::resume(
+    CheckpointPool& pool) {
+  const auto found = pool.restore();
+  if (!found && found.error().code == Error::Code::kNotFound) {
+    return std::optional<std::uint64_t>();
+  }
+  if (!found) return found.error();
+  if (auto ok = restore(*found); !ok) return ok.error();
+  return std::optional<std::uint64_t>(found->step);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,74 @@
+// The words for tensors' types, and tensors made from pieces.
+#pragma push_macro("CHECK")
+#undef CHECK
+#include <torch/types.h>
+#undef CHECK
+#pragma pop_macro("CHECK")
+
+#include <cstring>
+#include <utility>
+
+#include "training/torch_checkpoint.h"
+
+namespace thermocline {
+namespace {
+
+constexpr std::pair<torch::ScalarType, const char*> kTypes[] = {
+    {torch::kFloat32, "float32"},
+    {torch::kFloat64, "float64"},
+    {torch::kFloat16, "float16"},
+    {torch::kBFloat16, "bfloat16"},
+    {torch::kInt8, "int8"},
+    {torch::kInt16, "int16"},
+    {torch::kInt32, "int32"},
+    {torch::kInt64, "int64"},
+    {torch::kUInt8, "uint8"},
+    {torch::kBool, "bool"},
+    {torch::kComplexFloat, "complex64"},
+    {torch::kComplexDouble, "complex128"},
+};
+
+}  // namespace
+
+std::string tensor_type_name(const torch::Tensor& tensor) {
+  for (const auto& [type, name] : kTypes) {
+    if (tensor.scalar_type() == type) return name;
+  }
+  return "bytes";
+}
+
+Result<torch::Tensor> tensor_of(const Piece& piece) {
+  torch::ScalarType wanted = torch::kUInt8;
+  std::vector<std::int64_t> shape{
+      static_cast<std::int64_t>(piece.bytes.size())};
+  if (piece.type != "bytes") {
+    bool known = false;
+    for (const auto& [type, name] : kTypes) {
+      if (piece.type != name) continue;
+      wanted = type;
+      known = true;
+    }
+    if (!known) {
+      return invalid("\"" + piece.name + "\" is of type " + piece.type +
+                     ", which no tensor has");
+    }
+    shape = piece.shape;
+  }
+  Bytes bytes = c10::elementSize(wanted);
+  for (const auto length : shape) {
+    if (length < 0) bytes = ~Bytes{0};
+    if (__builtin_mul_overflow(bytes, static_cast<Bytes>(length), &bytes)) {
+      bytes = ~Bytes{0};
+    }
+  }
+  if (bytes != piece.bytes.size()) {
+    return invalid("\"" + piece.name + "\" has " +
+                   std::to_string(piece.bytes.size()) +
+                   " bytes, which is not what its shape takes");
+  }
+  torch::Tensor out = torch::empty(shape, wanted);
+  if (bytes > 0) std::memcpy(out.data_ptr(), piece.bytes.data(), bytes);
+  return out;
+}
+
+}  // namespace thermocline
