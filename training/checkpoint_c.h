@@ -1,0 +1,69 @@
+/* A C interface to checkpoint.h, for other languages: see
+ * thermocline_checkpoint.py. In libthermocline_checkpoint.so.
+ *
+ * Functions that can fail return 0 or NULL (or what is said) and leave a line
+ * in thermocline_error(). Thread safety: a pool belongs to one thread at a
+ * time; errors are each thread's own. */
+#ifndef THERMOCLINE_CHECKPOINT_C_H
+#define THERMOCLINE_CHECKPOINT_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct thermocline_pool thermocline_pool;
+
+typedef struct thermocline_piece {
+  const char* name;     /* once in a checkpoint */
+  const char* type;     /* "float32", ...; "bytes" */
+  const int64_t* shape; /* elements a dimension */
+  size_t dimensions;
+  const void* bytes;
+  uint64_t size; /* of bytes */
+} thermocline_piece;
+
+/* The last failure of this thread, one line. */
+const char* thermocline_error(void);
+
+/* Bytes that a slot needs for this state. */
+uint64_t thermocline_slot_bytes(const thermocline_piece* pieces, size_t count);
+
+/* A new pool, on disk in whole. NULL: failed (it exists, the disk is full). */
+thermocline_pool* thermocline_pool_create(const char* path, uint64_t slot_bytes,
+                                          int slots);
+/* One that exists; `write` 0: to restore only. NULL: failed. */
+thermocline_pool* thermocline_pool_open(const char* path, int write);
+/* Waits for a save under way. NULL is allowed. */
+void thermocline_pool_close(thermocline_pool* pool);
+
+/* 1 when what is saved survives a power cut. */
+int thermocline_pool_durable(const thermocline_pool* pool);
+
+/* Saves; durable on return. Returns: 1, or 0 when it failed. */
+int thermocline_save(thermocline_pool* pool, const thermocline_piece* pieces,
+                     size_t count, uint64_t step);
+/* Copies the state and saves it in the background. Returns: 1, or 0 when the
+ * save before it failed. */
+int thermocline_save_begin(thermocline_pool* pool,
+                           const thermocline_piece* pieces, size_t count,
+                           uint64_t step);
+/* Waits for thermocline_save_begin(). Returns: 1, or 0 when it failed. */
+int thermocline_save_wait(thermocline_pool* pool);
+
+/* The newest whole checkpoint. Returns: 1; 0 when there is none yet; -1 when it
+ * failed. What was damaged and passed over is in thermocline_error(), which is
+ * empty otherwise. */
+int thermocline_restore(thermocline_pool* pool, uint64_t* step, size_t* pieces);
+/* Piece `index` of it, valid until the next save or restore. Returns: 0 when
+ * there is none of that index. */
+int thermocline_piece_at(const thermocline_pool* pool, size_t index,
+                         thermocline_piece* out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,210 @@
+"""Checkpoints of PyTorch jobs, through libthermocline_checkpoint.so.
+
+    import thermocline_checkpoint as checkpoint
+
+    def state():
+        return {"model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                "rng": torch.get_rng_state(), "epoch": epoch}
+
+    pool = checkpoint.Pool("/mnt/pmem/job.pool", room_for=state())
+    found = pool.restore()
+    if found:
+        step, saved = found
+        model.load_state_dict(saved["model"])
+        ...
+    pool.save(state(), step)                   # durable on return
+    pool.save(state(), step, background=True)  # returns after a copy in memory
+
+A state is made of dicts, lists, tuples, numbers, strings, None and tensors, as
+state_dict() gives. Tensors are saved as they lie in memory; the rest as JSON.
+Nothing is pickled, so that a pool from elsewhere can be read without fear.
+
+An optimizer keeps nothing before its first step: make the pool after it, or
+give slot_bytes. The library is looked for in $THERMOCLINE_CHECKPOINT_LIBRARY,
+then in build/release/lib beside this folder.
+"""
+import ctypes
+import json
+import os
+
+import torch
+
+STRUCTURE = "(structure)"
+
+
+class Error(Exception):
+    """What the library says: one line that names the thing and the remedy."""
+
+
+class _Piece(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("dimensions", ctypes.c_size_t), ("bytes", ctypes.c_void_p),
+                ("size", ctypes.c_uint64)]
+
+
+def _library():
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
+                          "build", "release", "lib",
+                          "libthermocline_checkpoint.so")
+    path = os.environ.get("THERMOCLINE_CHECKPOINT_LIBRARY", beside)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise Error(f"cannot load {path}: {error}; build it with ./bootstrap "
+                    "build, or set THERMOCLINE_CHECKPOINT_LIBRARY") from None
+    pieces = ctypes.POINTER(_Piece)
+    pool, size, u64 = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64
+    for name, result, arguments in [
+            ("error", ctypes.c_char_p, []),
+            ("slot_bytes", u64, [pieces, size]),
+            ("pool_create", pool, [ctypes.c_char_p, u64, ctypes.c_int]),
+            ("pool_open", pool, [ctypes.c_char_p, ctypes.c_int]),
+            ("pool_close", None, [pool]),
+            ("pool_durable", ctypes.c_int, [pool]),
+            ("save", ctypes.c_int, [pool, pieces, size, u64]),
+            ("save_begin", ctypes.c_int, [pool, pieces, size, u64]),
+            ("save_wait", ctypes.c_int, [pool]),
+            ("restore", ctypes.c_int,
+             [pool, ctypes.POINTER(u64), ctypes.POINTER(size)]),
+            ("piece_at", ctypes.c_int, [pool, size, pieces])]:
+        function = getattr(library, "thermocline_" + name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+def _flatten(value, name, tensors):
+    """The value as JSON; its tensors go to `tensors` by name."""
+    if isinstance(value, torch.Tensor):
+        tensors[name] = value.detach().cpu().contiguous()
+        return {"tensor": name}
+    if isinstance(value, dict):
+        return {"dict": [[key, _flatten(one, f"{name}.{key}", tensors)]
+                         for key, one in value.items()]}
+    if isinstance(value, (list, tuple)):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [_flatten(one, f"{name}.{i}", tensors)
+                       for i, one in enumerate(value)]}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if value is None or isinstance(value, (bool, int, str)):
+        return {"value": value}
+    raise Error(f"{name or 'the state'} is a {type(value).__name__}, which "
+                "cannot be saved")
+
+
+def _unflatten(node, tensors):
+    kind, value = next(iter(node.items()))
+    if kind == "tensor":
+        return tensors[value]
+    if kind == "dict":
+        return {key: _unflatten(one, tensors) for key, one in value}
+    if kind in ("list", "tuple"):
+        out = [_unflatten(one, tensors) for one in value]
+        return tuple(out) if kind == "tuple" else out
+    return float.fromhex(value) if kind == "float" else value
+
+
+def _pieces(state):
+    """The C array, and what must live as long as it."""
+    tensors = {}
+    structure = json.dumps(_flatten(state, "", tensors)).encode()
+    out = (_Piece * (len(tensors) + 1))()
+    kept = [tensors, structure]
+    for i, (name, tensor) in enumerate(tensors.items()):
+        shape = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
+        kept.append(shape)
+        out[i] = _Piece(name.lstrip(".").encode(),
+                        str(tensor.dtype).replace("torch.", "").encode(), shape,
+                        tensor.dim(), tensor.data_ptr(),
+                        tensor.numel() * tensor.element_size())
+    buffer = ctypes.create_string_buffer(structure, len(structure))
+    kept.append(buffer)
+    out[len(tensors)] = _Piece(STRUCTURE.encode(), b"bytes", None, 0,
+                               ctypes.addressof(buffer), len(structure))
+    return out, kept
+
+
+class Pool:
+    """A pool of checkpoints. One thread at a time."""
+
+    def __init__(self, path, room_for=None, slots=3, slot_bytes=0):
+        """Opens the pool, or makes one with room for a state like that."""
+        self._lib = _library()
+        self._pool = None
+        name = os.fsencode(path)
+        if os.path.exists(path):
+            self._pool = self._lib.thermocline_pool_open(name, 1)
+        else:
+            if room_for is not None:
+                pieces, kept = _pieces(room_for)
+                needed = self._lib.thermocline_slot_bytes(pieces, len(pieces))
+                del kept
+                # Numbers may grow by some digits.
+                slot_bytes = max(slot_bytes, needed + 65536)
+            self._pool = self._lib.thermocline_pool_create(name, slot_bytes,
+                                                           slots)
+        if not self._pool:
+            self._fail()
+
+    def _fail(self):
+        raise Error(self._lib.thermocline_error().decode(errors="replace"))
+
+    @property
+    def durable(self):
+        """Whether what is saved survives a power cut."""
+        return self._lib.thermocline_pool_durable(self._pool) == 1
+
+    def save(self, state, step, background=False):
+        """Saves; in the background, an error comes out of the next call."""
+        pieces, kept = _pieces(state)
+        save = (self._lib.thermocline_save_begin if background else
+                self._lib.thermocline_save)
+        if not save(self._pool, pieces, len(pieces), step):
+            self._fail()
+        del kept
+
+    def wait(self):
+        """Waits until a save in the background is durable."""
+        if not self._lib.thermocline_save_wait(self._pool):
+            self._fail()
+
+    def restore(self):
+        """(step, state) of the newest whole checkpoint; None without one."""
+        step, count = ctypes.c_uint64(), ctypes.c_size_t()
+        found = self._lib.thermocline_restore(self._pool, ctypes.byref(step),
+                                              ctypes.byref(count))
+        if found < 0:
+            self._fail()
+        if found == 0:
+            return None
+        tensors, structure = {}, None
+        piece = _Piece()
+        for i in range(count.value):
+            self._lib.thermocline_piece_at(self._pool, i, ctypes.byref(piece))
+            name = piece.name.decode()
+            if name == STRUCTURE:
+                structure = ctypes.string_at(piece.bytes, piece.size)
+                continue
+            tensor = torch.empty([piece.shape[d] for d in
+                                  range(piece.dimensions)],
+                                 dtype=getattr(torch, piece.type.decode()))
+            if tensor.numel() * tensor.element_size() != piece.size:
+                raise Error(f"{name} has not the size that its shape takes")
+            if piece.size:
+                ctypes.memmove(tensor.data_ptr(), piece.bytes, piece.size)
+            tensors["." + name] = tensor
+        if structure is None:
+            raise Error("the checkpoint was not saved from Python")
+        return step.value, _unflatten(json.loads(structure), tensors)
+
+    def close(self):
+        """Waits for a save under way."""
+        pool, self._pool = self._pool, None
+        if pool:
+            self._lib.thermocline_pool_close(pool)
+
+    def __del__(self):
+        if getattr(self, "_pool", None):
+            self.close()
