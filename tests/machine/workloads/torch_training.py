@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Trains one of five small models, each an ordinary PyTorch program.
+"""Trains one of six small models, each an ordinary PyTorch program.
 
-    torch_training.py mlp|cnn|transformer|dlrm|rnn [--size MIB] [--steps N]
+    torch_training.py mlp|cnn|resnet|transformer|dlrm|rnn
+                      [--size MIB] [--steps N]
 
 Prints a checksum of every step's loss and, last, one of them all and of the
 loss on a batch that was held out, which must have fallen. The same seed gives
@@ -90,6 +91,56 @@ class Cnn:
         start = step * count % (len(self.labels) - count)
         images = self.images[start:start + count].float() / 96 - 1
         return F.cross_entropy(self.model(images), self.labels[start:start + count])
+
+
+class Separable(nn.Module):
+    """A residual block of a depthwise and a pointwise convolution: it computes
+    a tenth of what an ordinary one does, and keeps as many activations."""
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        stride = 1 if inputs == outputs else 2
+        self.depth = nn.Conv2d(inputs, inputs, 3, stride, 1, groups=inputs, bias=False)
+        self.point = nn.Conv2d(inputs, outputs, 1, bias=False)
+        self.norms = nn.ModuleList([nn.BatchNorm2d(inputs), nn.BatchNorm2d(outputs)])
+        self.short = (nn.Identity() if stride == 1 else
+                      nn.Conv2d(inputs, outputs, 1, stride, bias=False))
+
+    def forward(self, x):
+        y = F.relu(self.norms[0](self.depth(x)))
+        return F.relu(self.norms[1](self.point(y)) + self.short(x))
+
+
+class Resnet:
+    """ResNet-like network on large images, which its activations dwarf"""
+    hot = ("activations, all but a tenth of the memory, written in the forward "
+           "pass and read in the backward pass, last first; never changes")
+    changes = False
+    classes, batch, width, batches = 4, 8, 8, 5
+    kept = 170 * width  # floats at the peak, per image and 4 x 4 pixels
+
+    def __init__(self, megabytes):
+        pixels = (megabytes << 20) / 4 / self.batch * 16 / self.kept
+        side = max(16, int(pixels ** 0.5) // 16 * 16)
+        w = self.width
+        self.model = nn.Sequential(
+            nn.Conv2d(3, w, 3, 2, 1), nn.ReLU(),
+            Separable(w, w), Separable(w, w), Separable(w, 2 * w), Separable(2 * w, 2 * w),
+            Separable(2 * w, 4 * w), Separable(4 * w, 4 * w),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4 * w, self.classes))
+        self.optimizers = [
+            torch.optim.SGD(self.model.parameters(), lr=0.02, momentum=0.9)]
+        self.labels = torch.randint(self.classes, (self.batches * self.batch,))
+        pictures = torch.randint(128, (self.classes, 3, 4, 4), dtype=torch.uint8)
+        pictures = pictures.repeat_interleave(side // 4, 2).repeat_interleave(side // 4, 3)
+        self.images = pictures[self.labels]
+        self.images += torch.randint(64, (3, side, side), dtype=torch.uint8)
+
+    def loss(self, step):
+        # The last batch is held out.
+        start = (step % (self.batches - 1) if step >= 0 else self.batches - 1) * self.batch
+        some = slice(start, start + self.batch)
+        images = self.images[some].float() / 96 - 1
+        return F.cross_entropy(self.model(images), self.labels[some])
 
 
 class Block(nn.Module):
@@ -213,7 +264,7 @@ class Rnn:
         return torch.stack(losses).mean()
 
 
-KINDS = {kind.__name__.lower(): kind for kind in (Mlp, Cnn, Transformer, Dlrm, Rnn)}
+KINDS = {kind.__name__.lower(): kind for kind in (Mlp, Cnn, Resnet, Transformer, Dlrm, Rnn)}
 
 
 def held_out(workload, seed):
