@@ -13,11 +13,21 @@ constexpr double kFade = 0.85;
 constexpr double kNewUse = 0.3;
 constexpr std::size_t kSamples = 2048;
 
-// 0, 1, 2 and 3 windows apart, then by powers of two.
+// 0, 1, 2 and 3 windows apart, then by powers of two. A table, for every object
+// asks in every window.
+constexpr std::size_t kLongest = 64;
+constexpr auto kWaitClasses = [] {
+  std::array<std::uint8_t, kLongest + 1> out{};
+  for (std::size_t w = 0; w <= kLongest; ++w) {
+    const std::size_t bits = static_cast<std::size_t>(std::bit_width(w));
+    out[w] = static_cast<std::uint8_t>(
+        std::min<std::size_t>(w < 4 ? w : bits + 1, 7));
+  }
+  return out;
+}();
 std::uint8_t wait_class(std::int32_t windows) {
-  const auto w = static_cast<std::uint32_t>(std::max(windows, 0));
-  return static_cast<std::uint8_t>(std::min(
-      w < 4 ? w : static_cast<std::uint32_t>(std::bit_width(w)) + 1, 7u));
+  const auto w = static_cast<std::size_t>(std::max(windows, 0));
+  return kWaitClasses[std::min(w, kLongest)];
 }
 
 std::uint8_t power_class(std::int32_t windows) {
@@ -55,16 +65,11 @@ void AdaptiveHeat::see(const View& view) {
   born_.resize(count, window_);
   lived_.resize(count);
   size_.resize(count);
-  bytes_.resize(count);
-  for (const auto& one : log_.touched()) {
-    now_[one.object] = loss(one.loads, one.stores);
-  }
-  learn(view);
   note_touched();
-  note_lives(view);
+  learn(view);
+  note_lives();
   foretell(view);
   sample(view);
-  for (const auto& one : log_.touched()) now_[one.object] = 0;
 }
 
 // What was foretold a window ago, against what came.
@@ -81,9 +86,9 @@ void AdaptiveHeat::learn(const View& view) {
   }
   for (const Said& one : said_) {
     if (one.object >= view.objects.size()) continue;
-    const auto bytes = static_cast<double>(view.objects[one.object].bytes);
+    const auto bytes = static_cast<double>(log_.columns().bytes[one.object]);
     if (bytes <= 0) continue;
-    const double lost = now_[one.object];
+    const double lost = last_[one.object] == window_ ? now_[one.object] : 0;
     fit_.add(one.traits, lost / bytes, bytes);
     reuse_[one.reuse].sum += lost > 0 ? 1 : 0;
     reuse_[one.reuse].of += 1;
@@ -98,6 +103,7 @@ void AdaptiveHeat::learn(const View& view) {
 void AdaptiveHeat::note_touched() {
   for (const auto& one : log_.touched()) {
     const ObjectId i = one.object;
+    now_[i] = loss(one.loads, one.stores);
     const double now = now_[i] * log_.per_byte()[i];
     if (last_[i] < 0) {
       used_[i] = now;
@@ -109,15 +115,13 @@ void AdaptiveHeat::note_touched() {
   }
 }
 
-void AdaptiveHeat::note_lives(const View& view) {
-  for (const ObjectView& object : view.objects) {
-    const ObjectId i = object.id;
-    if (bytes_[i] == object.bytes) continue;
-    const bool was = bytes_[i] > 0;
-    bytes_[i] = object.bytes;
+void AdaptiveHeat::note_lives() {
+  for (const ObjectId i : log_.resized()) {
+    const Bytes bytes = log_.columns().bytes[i];
+    const bool was = size_[i] > 0;
     size_[i] = static_cast<std::uint8_t>(
-        std::min<std::size_t>(std::bit_width(object.bytes), kSizes - 1));
-    if (was == (object.bytes > 0)) continue;
+        std::min<std::size_t>(std::bit_width(bytes), kSizes - 1));
+    if (was == (bytes > 0)) continue;
     if (was) {
       lived_[i] = std::max<std::uint8_t>(1, power_class(window_ - born_[i]));
     } else {

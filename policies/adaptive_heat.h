@@ -61,7 +61,7 @@ class AdaptiveHeat {
 
   void learn(const View& view);
   void note_touched();
-  void note_lives(const View& view);
+  void note_lives();
   void foretell(const View& view);
   void sample(const View& view);
   std::uint8_t reuse_class(ObjectId object) const;
@@ -76,13 +76,12 @@ class AdaptiveHeat {
   // By object.
   std::vector<double> density_;
   std::vector<double> used_;          // its loss per byte when it is used
-  std::vector<double> now_;           // its loss in this window
+  std::vector<double> now_;           // its loss in the window of its last use
   std::vector<std::int32_t> last_;    // window of its last use; -1: none
   std::vector<std::uint8_t> waited_;  // class of the wait before that
   std::vector<std::int32_t> born_;    // window
   std::vector<std::uint8_t> lived_;   // class of its lives before; 0: none
   std::vector<std::uint8_t> size_;    // class; 0: nothing there
-  std::vector<Bytes> bytes_;
   std::array<Rate, kAges * kAges> reuse_;
   std::array<Rate, kAges * kAges> life_;
   std::array<Rate, kSizes> size_loss_;

@@ -20,7 +20,7 @@ class AllFast final : public Policy {
     log_.cool();
     // All alike: what does not fit stays out, and nothing is swapped.
     score_.resize(view.objects.size(), 1.0);
-    return pack(view, score_);
+    return pack(view, log_.columns(), score_);
   }
   double heat(ObjectId object) const override { return log_.heat(object); }
   std::string explain(ObjectId object) const override {

@@ -59,6 +59,7 @@ struct DeeptmOptions {
   bool contiguous = true;
   double extent_ns = 2000;
   std::int64_t trials = 120;
+  double seconds = 30;
   void fields(auto& f) {
     f("decide", decide,
       "who says stay or move: rule, or NAME:FILE of a registered decider");
@@ -68,6 +69,8 @@ struct DeeptmOptions {
       "what a run of neighbours costs beside its bytes");
     f("trials", trials, std::int64_t{0}, std::int64_t{1'000'000},
       "steps that are replayed to adjust a plan's weights");
+    f("seconds", seconds, 0.01, 1e5,
+      "wall clock for these trials; then the best plan found is taken");
   }
 };
 
@@ -119,6 +122,7 @@ class Deeptm final : public Policy {
     options.trials = static_cast<std::size_t>(options_.trials);
     options.contiguous = options_.contiguous;
     options.extent_ns = options_.extent_ns;
+    options.seconds = options_.seconds;
     auto out = StaySearch(iteration, room, *decider_, options).run();
     if (!out) return out.error();
     return std::optional<Plan>(*std::move(out));
@@ -184,19 +188,22 @@ void Deeptm::see_what_stayed() {
 
 void Deeptm::choose(const View& view) {
   const auto& density = heat_.density();
-  claims_.resize(view.objects.size());
-  std::size_t claims = 0;
+  const auto columns = heat_.log().columns();
+  const std::size_t count = view.objects.size();
+  claims_.resize(count + 1);
+  Claim* claims = claims_.data();
   // What would not pay for a part of its own copy is cold, not less hot.
   const double least = kCold * load_ * ns_per_byte_ / horizon();
-  for (const ObjectView& object : view.objects) {
-    const double key = density[object.id];
+  for (ObjectId i = 0; i < count; ++i) {
+    const double key = density[i];
+    const Bytes bytes = columns.bytes[i];
     // No branch: which objects are hot cannot be guessed.
-    claims_[claims] = {key, object.bytes, object.id, object.tier, false};
-    claims += ((key > least) & (object.bytes > 0)) ? 1 : 0;
+    *claims = {key, bytes, i, columns.tier[i], false};
+    claims += ((key > least) & (bytes > 0)) ? 1 : 0;
   }
   BytesLeft all{0, room(view), room(view)};
   hot_.clear();
-  take_best(std::span(claims_).first(claims), all, hot_);
+  take_best({claims_.data(), claims}, all, hot_);
   wanted_.assign(view.objects.size(), 0);
   for (const ObjectId i : hot_) wanted_[i] = 1;
   hot_share_ = share_of_hot();
@@ -226,8 +233,9 @@ void Deeptm::weigh(const View& view) {
   }
   ns_per_byte_ = std::max(ns_per_byte_, copy + kPageMoveNs / kPage);
   double busy = 0;
+  const auto tier = heat_.log().columns().tier;
   for (const auto& one : heat_.log().touched()) {
-    if (view.objects[one.object].tier == 0) continue;
+    if (tier[one.object] == 0) continue;
     busy += transfer_ns(one.loads * kLineBytes, slow.read_bytes_per_s) +
             transfer_ns(one.stores * kLineBytes, slow.write_bytes_per_s);
   }
@@ -261,20 +269,30 @@ Choice Deeptm::choice(const View& view, const Claim& hot,
 }
 
 // Asks for each object that is wanted in the fastest tier. What lies there and
-// is not wanted may leave.
+// is not wanted may leave: downs_.
 void Deeptm::ask(const View& view) {
+  const auto columns = heat_.log().columns();
+  const std::size_t count = view.objects.size();
+  // No branch here either: each is written to both lists, and counted in one.
+  ups_.resize(count + 1);
+  downs_.resize(count + 1);
+  ObjectId* up = ups_.data();
+  ObjectId* down = downs_.data();
+  for (ObjectId i = 0; i < count; ++i) {
+    const bool can = (columns.movable[i] != 0) & (columns.bytes[i] > 0);
+    const bool want = wanted_[i] != 0;
+    const bool fast = columns.tier[i] == 0;
+    *up = *down = i;
+    up += (can & want & !fast) ? 1 : 0;
+    down += (can & !want & fast) ? 1 : 0;
+  }
+  ups_.resize(static_cast<std::size_t>(up - ups_.data()));
+  downs_.resize(static_cast<std::size_t>(down - downs_.data()));
   choices_.clear();
-  ups_.clear();
-  claims_.clear();
-  for (const ObjectView& object : view.objects) {
-    if (!object.movable || object.bytes == 0) continue;
-    const bool want = wanted_[object.id] != 0;
-    const Claim alone{heat_.density()[object.id], object.bytes, object.id,
-                      object.tier, object.tier == 0};
-    if (!want && object.tier == 0) claims_.push_back(alone);
-    if (!want || object.tier == 0) continue;
-    choices_.push_back(choice(view, alone, {}, 0));
-    ups_.push_back(object.id);
+  for (const ObjectId i : ups_) {
+    choices_.push_back(choice(
+        view, {heat_.density()[i], columns.bytes[i], i, columns.tier[i], false},
+        {}, 0));
   }
   answers_.assign(choices_.size(), 0);
   decider_->decide(choices_, answers_);
@@ -288,17 +306,35 @@ void Deeptm::ask(const View& view) {
 
 // Of what may leave, the coldest, twice what has to: they may not lie together.
 void Deeptm::choose_leavers(Bytes needed) {
+  const auto columns = heat_.log().columns();
+  claims_.clear();
+  for (const ObjectId i : downs_) {
+    claims_.push_back({heat_.density()[i], columns.bytes[i], i, 0, true});
+  }
   const auto colder = [](const Claim& a, const Claim& b) {
     return a.key != b.key ? a.key < b.key : a.id < b.id;
   };
+  // As many as are likely to do are set apart first: what follows then looks at
+  // those alone.
+  Bytes all = 0;
+  for (const Claim& one : claims_) all += one.bytes;
+  const double share =
+      all > 0 ? 2.5 * static_cast<double>(needed) / static_cast<double>(all)
+              : 1;
+  const auto part = claims_.begin() + static_cast<std::ptrdiff_t>(
+                                          std::min(1.0, share) *
+                                          static_cast<double>(claims_.size()));
+  if (part < claims_.end()) {
+    std::nth_element(claims_.begin(), part, claims_.end(), colder);
+  }
   std::size_t count = 0;
   Bytes bytes = 0;
   for (std::size_t step = 64; count < claims_.size() && bytes / 2 < needed;
        step *= 2) {
     const std::size_t end = std::min(claims_.size(), count + step);
-    std::nth_element(claims_.begin() + static_cast<std::ptrdiff_t>(count),
-                     claims_.begin() + static_cast<std::ptrdiff_t>(end - 1),
-                     claims_.end(), colder);
+    const auto from = claims_.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto nth = claims_.begin() + static_cast<std::ptrdiff_t>(end - 1);
+    std::nth_element(from, nth, nth < part ? part : claims_.end(), colder);
     for (; count < end; ++count) bytes += claims_[count].bytes;
   }
   downs_.clear();
@@ -308,12 +344,8 @@ void Deeptm::choose_leavers(Bytes needed) {
 
 std::vector<Move> Deeptm::carry_out(const View& view) {
   ask(view);
-  Bytes lying = 0;
-  for (const ObjectView& object : view.objects) {
-    lying += object.tier == 0 ? object.bytes : 0;
-  }
   const TierView& fastest = view.tiers.front();
-  lying = std::max(lying, fastest.used);
+  const Bytes lying = heat_.log().columns().used.front();
   const Bytes over = lying > fastest.capacity ? lying - fastest.capacity : 0;
   if (ups_.empty() && over == 0) return {};
   const double extent_bytes =
@@ -336,7 +368,7 @@ std::vector<Move> Deeptm::carry_out(const View& view) {
   const SwapLimits most{room(view), static_cast<double>(view.window_ns),
                         ns_per_byte_};
   const auto moves = swaps(
-      view, up_.claims(), down_.claims(), most,
+      view, heat_.log().columns(), up_.claims(), down_.claims(), most,
       [&](const Claim& hot, std::span<const Claim> leaving) {
         return decider_->moves(choice(view, hot, leaving, 1 + leaving.size()));
       });

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "estimator/access_cost.h"
+#include "policies/tier_use.h"
 
 namespace thermocline {
 namespace {
@@ -48,26 +49,34 @@ void HeatLog::see(const View& view) {
   per_byte_.resize(count);
   tier_.resize(count, kNoTier);
   movable_.resize(count, 1);
-  touched_.resize(count);
-  note(view.objects);
+  touched_.resize(count + 1);
+  resized_.resize(count + 1);
+  note(view);
 }
 
 // One pass, for the view of a large job is more than a processor caches; what
 // it adds up stays in registers.
-void HeatLog::note(std::span<const ObjectView> objects) {
+void HeatLog::note(const View& view) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double per_unit = 1 / unit_;  // exact: a power of two
   double most = most_;
   double least = period_ > 0 ? period_ : kNone;
   double accesses = 0;
   Touched* touched = touched_.data();
-  for (const ObjectView& now : objects) {
+  ObjectId* resized = resized_.data();
+  // One more, for objects in tiers that do not exist.
+  const std::size_t tiers = view.tiers.size();
+  TierSums sums(tiers + 1);
+  for (const ObjectView& now : view.objects) {
     const ObjectId i = now.id;
     if (bytes_[i] != now.bytes) {
       bytes_[i] = now.bytes;
       per_byte_[i] = now.bytes > 0 ? 1 / static_cast<double>(now.bytes) : 0;
+      *resized++ = i;
     }
     tier_[i] = now.tier;
+    sums.add(i, static_cast<TierId>(std::min<std::size_t>(now.tier, tiers)),
+             now.bytes);
     movable_[i] = now.movable ? 1 : 0;
     if (!(now.loads > 0 || now.stores > 0)) continue;
     *touched++ = {i, now.loads, now.stores};
@@ -77,6 +86,11 @@ void HeatLog::note(std::span<const ObjectView> objects) {
     most = std::max(most, std::max(loads, stores));
     least = std::min(least, std::min(now.loads > 0 ? now.loads : kNone,
                                      now.stores > 0 ? now.stores : kNone));
+  }
+  resized_end_ = static_cast<std::size_t>(resized - resized_.data());
+  used_.resize(tiers);
+  for (std::size_t t = 0; t < tiers; ++t) {
+    used_[t] = std::max(sums.of(t), view.tiers[t].used);
   }
   touched_end_ = static_cast<std::size_t>(touched - touched_.data());
   window_accesses_ = accesses;

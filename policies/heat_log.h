@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/object_columns.h"
 #include "policies/policy.h"
 
 namespace thermocline {
@@ -53,7 +54,13 @@ class HeatLog {
   std::span<const Touched> touched() const {
     return std::span(touched_).first(touched_end_);
   }
+  /// The objects whose bytes are others than a window before, by id.
+  std::span<const ObjectId> resized() const {
+    return std::span(resized_).first(resized_end_);
+  }
   /// What a view said last of each object: much less to read than the view.
+  /// Valid until the next see().
+  ObjectColumns columns() const { return {bytes_, tier_, movable_, used_}; }
   const std::vector<Bytes>& bytes() const { return bytes_; }
   const std::vector<TierId>& tier() const { return tier_; }
   const std::vector<std::uint8_t>& movable() const { return movable_; }
@@ -71,7 +78,7 @@ class HeatLog {
   std::string describe(ObjectId object) const;
 
  private:
-  void note(std::span<const ObjectView> objects);
+  void note(const View& view);
   void rescale();
 
   // Column by column, for a decision passes over all of them. Counts are kept
@@ -84,6 +91,9 @@ class HeatLog {
   std::vector<std::uint8_t> movable_;
   std::vector<Touched> touched_;  // the first touched_end_; never shrinks
   std::size_t touched_end_ = 0;
+  std::vector<ObjectId> resized_;  // likewise
+  std::size_t resized_end_ = 0;
+  std::vector<Bytes> used_;  // by tier
   double unit_ = 1;
   double window_accesses_ = 0;
   double most_ = 0;  // the largest count of all, in units

@@ -86,7 +86,7 @@ class Histogram final : public Policy {
     if (bytes < static_cast<double>(view.budget)) {
       limited.budget = static_cast<Bytes>(std::max(0.0, bytes));
     }
-    return pack(limited, score_, {kMargin, options_.fill});
+    return pack(limited, log_.columns(), score_, {kMargin, options_.fill});
   }
 
   double heat(ObjectId object) const override { return log_.heat(object); }

@@ -70,7 +70,8 @@ class HottestFirst final : public Policy {
     }
     log_.densities(options_.read_threshold * period(),
                    options_.write_threshold * period(), score_);
-    return pack(view, score_, {options_.swap_margin, options_.fill});
+    return pack(view, log_.columns(), score_,
+                {options_.swap_margin, options_.fill});
   }
 
   double heat(ObjectId object) const override { return log_.heat(object); }

@@ -67,9 +67,11 @@ struct Scratch {
 // Objects of no value in the slowest tier stay there and are looked at once.
 class Packer {
  public:
-  Packer(const View& view, std::span<const double> score,
-         const PackOptions& options, Scratch& scratch)
+  Packer(const View& view, const ObjectColumns* columns,
+         std::span<const double> score, const PackOptions& options,
+         Scratch& scratch)
       : view_(view),
+        columns_(columns),
         score_(score),
         scratch_(scratch),
         target_(scratch.target),
@@ -83,7 +85,17 @@ class Packer {
 
   std::vector<Move> run() {
     if (view_.tiers.size() < 2) return {};
-    gather();
+    if (columns_ != nullptr) {
+      gather([this](std::size_t i) -> Row {
+        return {columns_->bytes[i], columns_->tier[i],
+                columns_->movable[i] != 0};
+      });
+    } else {
+      gather([this](std::size_t i) -> Row {
+        const ObjectView& one = view_.objects[i];
+        return {one.bytes, one.tier, one.movable};
+      });
+    }
     target_.assign(view_.objects.size(), last());
     for (TierId t = 0; t < last(); ++t) plan(t);
     for (const Claim& claim : valued_) sort_out(claim);
@@ -128,9 +140,15 @@ class Packer {
     return t == last() || fits(before_[t], bytes, view_.tiers[t].capacity);
   }
 
+  struct Row {
+    Bytes bytes = 0;
+    TierId tier = 0;
+    bool movable = false;
+  };
   // Which of the two lists an object is for is anyone's guess: it is written
   // to both, and counted in one.
-  void gather() {
+  template <typename RowOf>
+  void gather(const RowOf& row_of) {
     const std::size_t count = view_.objects.size();
     auto& valued = scratch_.valued;
     auto& idle = scratch_.idle;
@@ -145,20 +163,22 @@ class Packer {
     const double stays[] = {stay_, 1};
     TierSums used(tiers);
     TierSums idle_bytes(tiers);
-    for (const ObjectView& one : view_.objects) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const Row one = row_of(k);
+      const auto id = static_cast<ObjectId>(k);
       if (one.tier >= tiers) continue;
-      used.add(one.id, one.tier, one.bytes);
+      used.add(k, one.tier, one.bytes);
       if (!one.movable || one.bytes == 0) {
         fixed_[one.tier] += one.bytes;
         continue;
       }
-      const double worth = std::min(scores[one.id], kMostWorth);
+      const double worth = std::min(scores[k], kMostWorth);
       const std::size_t worthy = positive(worth);
       const std::size_t above = one.tier < slowest;
-      *claim = {worth * stays[one.tier != 0], one.bytes, one.id, one.tier,
+      *claim = {worth * stays[one.tier != 0], one.bytes, id, one.tier,
                 one.tier == 0};
-      *idler = one.id;
-      idle_bytes.add(one.id, one.tier, (worthy - 1) & one.bytes);
+      *idler = id;
+      idle_bytes.add(k, one.tier, (worthy - 1) & one.bytes);
       claim += worthy;
       idler += above & (worthy ^ 1);
     }
@@ -318,6 +338,7 @@ class Packer {
   }
 
   const View& view_;
+  const ObjectColumns* columns_;  // none: all is read from the view
   std::span<const double> score_;
   Scratch& scratch_;
   std::vector<TierId>& target_;
@@ -344,7 +365,14 @@ class Packer {
 std::vector<Move> pack(const View& view, std::span<const double> score,
                        const PackOptions& options) {
   static thread_local Scratch scratch;
-  return Packer(view, score, options, scratch).run();
+  return Packer(view, nullptr, score, options, scratch).run();
+}
+
+std::vector<Move> pack(const View& view, const ObjectColumns& columns,
+                       std::span<const double> score,
+                       const PackOptions& options) {
+  static thread_local Scratch scratch;
+  return Packer(view, &columns, score, options, scratch).run();
 }
 
 }  // namespace thermocline

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/object_columns.h"
 #include "policies/policy.h"
 
 namespace thermocline {
@@ -36,6 +37,11 @@ struct PackOptions {
 /// they take counts (TierView::used, or the objects' sum if that is more).
 /// Cost: O((objects log objects) * tiers).
 std::vector<Move> pack(const View& view, std::span<const double> score,
+                       const PackOptions& options = {});
+/// The same for who has the view's columns: what they say is not read again.
+/// Requires: they are of this view; score has one for each object.
+std::vector<Move> pack(const View& view, const ObjectColumns& columns,
+                       std::span<const double> score,
                        const PackOptions& options = {});
 
 }  // namespace thermocline

@@ -115,7 +115,7 @@ class RecencyFrequency final : public Policy {
     log_.cool();
     if (view.tiers.size() < 2) return {};
     learn(view);
-    choose_hot(view);
+    score_all(view);
     weigh_cost(view);
     auto moves = choose_moves(view);
     idle_ = moves.empty();
@@ -164,16 +164,22 @@ class RecencyFrequency final : public Policy {
     short_.fade(alpha(options_.short_s, window), count);
     long_.fade(alpha(options_.long_s, window), count);
     double slow = 0;
+    const TierId* const tier = log_.tier().data();
     for (const auto& one : log_.touched()) {
       const double lost =
           one.loads * log_.load_ns() + one.stores * log_.store_ns();
       short_.add(one.object, lost);
       long_.add(one.object, lost);
-      if (view.objects[one.object].tier > 0) slow += one.loads + one.stores;
+      if (tier[one.object] > 0) slow += one.loads + one.stores;
     }
     const double bandwidth = view.tiers.back().read_bytes_per_s;
     change_.see(slow * kLineBytes, window,
                 0.02 * (bandwidth > 0 ? bandwidth : kAssumedSlowBandwidth));
+  }
+
+  // Scores, and the hot set: what of the highest score per byte fits the
+  // fastest tier.
+  void score_all(const View& view) {
     const double recent =
         change_.changed() ? options_.recency_after_change : options_.recency;
     const double cold = std::min(log_.load_ns(), log_.store_ns());
@@ -182,49 +188,32 @@ class RecencyFrequency final : public Policy {
     const double* const early = long_.values();
     const double keep_late = short_.keep();
     const double keep_early = long_.keep();
-    for (std::size_t i = 0; i < count; ++i) {
-      const double score = recent * (late[i] * keep_late) +
-                           (1 - recent) * (early[i] * keep_early);
-      score_[i] = score < cold ? 0 : score;
-    }
-  }
-
-  double density(ObjectId i, double ns) const {
-    return ns * log_.per_byte()[i];
-  }
-
-  // The hot set: what of the highest score per byte fits the fastest tier.
-  void choose_hot(const View& view) {
     // Here and below, no branch asks what an object is like: nobody could
-    // guess, and wrong guesses were half of a decision's time.
+    // guess, and wrong guesses were half of a decision's time. Nor are columns
+    // gone through twice where once will do.
     const std::size_t count = view.objects.size();
     claims_.resize(count + 1);
     Claim* end = claims_.data();
+    double* const scores = score_.data();
     const double* const per_byte = log_.per_byte().data();
-    const Bytes* const bytes = log_.bytes().data();
-    const TierId* const tier = log_.tier().data();
+    const auto columns = log_.columns();
     for (ObjectId i = 0; i < count; ++i) {
-      *end = {score_[i] * per_byte[i], bytes[i], i, tier[i], false};
-      end += ((score_[i] > 0) & (bytes[i] > 0)) ? 1 : 0;
+      const double sum = recent * (late[i] * keep_late) +
+                         (1 - recent) * (early[i] * keep_early);
+      const double score = sum < cold ? 0 : sum;
+      scores[i] = score;
+      *end = {score * per_byte[i], columns.bytes[i], i, columns.tier[i], false};
+      end += ((score > 0) & (columns.bytes[i] > 0)) ? 1 : 0;
     }
     BytesLeft all{0, room(view), room(view)};
     hot_.clear();
     take_best({claims_.data(), end}, all, hot_);
-    // Those that were not chosen begin anew.
     chosen_.assign(age_.size(), 0);
     for (const ObjectId i : hot_) chosen_[i] = 1;
-    std::uint16_t* const age = age_.data();
-    std::uint8_t* const ready = ready_.data();
-    const std::uint8_t* const chosen = chosen_.data();
-    const double* const score = score_.data();
-    const double* const before = before_.data();
-    for (std::size_t i = 0; i < age_.size(); ++i) {
-      const int aged = std::min(age[i] + 1, 65535) * chosen[i];
-      age[i] = static_cast<std::uint16_t>(aged);
-      const bool steady = (aged >= kRounds) & (score[i] >= before[i]);
-      const bool is = (aged > 0) & ((ready[i] != 0) | steady);
-      ready[i] = static_cast<std::uint8_t>(is);
-    }
+  }
+
+  double density(ObjectId i, double ns) const {
+    return ns * log_.per_byte()[i];
   }
 
   void weigh_cost(const View& view) {
@@ -249,20 +238,30 @@ class RecencyFrequency final : public Policy {
     down_ids_.resize(count + 1);
     ObjectId* up = up_ids_.data();
     ObjectId* down = down_ids_.data();
-    const TierId* const tier = log_.tier().data();
-    const std::uint8_t* const movable = log_.movable().data();
-    const Bytes* const bytes = log_.bytes().data();
+    const auto columns = log_.columns();
+    std::uint16_t* const age = age_.data();
+    std::uint8_t* const ready = ready_.data();
+    const std::uint8_t* const chosen = chosen_.data();
+    const double* const score = score_.data();
+    const double* const before = before_.data();
     for (ObjectId i = 0; i < count; ++i) {
-      const bool can = (movable[i] != 0) & (bytes[i] > 0);
+      // Those that were not chosen begin anew.
+      const int aged = std::min(age[i] + 1, 65535) * chosen[i];
+      age[i] = static_cast<std::uint16_t>(aged);
+      const bool steady = (aged >= kRounds) & (score[i] >= before[i]);
+      const bool is = (aged > 0) & ((ready[i] != 0) | steady);
+      ready[i] = static_cast<std::uint8_t>(is);
+      const bool can = (columns.movable[i] != 0) & (columns.bytes[i] > 0);
+      const bool fast = columns.tier[i] == 0;
       *up = *down = i;
-      up += (can & (tier[i] > 0) & (ready_[i] != 0)) ? 1 : 0;
-      down += (can & (tier[i] == 0) & (chosen_[i] == 0)) ? 1 : 0;
+      up += (can & !fast & is) ? 1 : 0;
+      down += (can & fast & (chosen[i] == 0)) ? 1 : 0;
     }
     claim({up_ids_.data(), up}, up_);
     claim({down_ids_.data(), down}, down_);
     const SwapLimits limits{room(view), static_cast<double>(view.window_ns),
                             cost_};
-    return swaps(view, up_, down_, limits,
+    return swaps(view, log_.columns(), up_, down_, limits,
                  [this](const Claim& hot, std::span<const Claim> leaving) {
                    return pays(hot, leaving);
                  });

@@ -41,6 +41,7 @@ StaySearch::StaySearch(const Iteration& iteration, const Room& room,
       room_(room),
       decider_(decider),
       options_(options),
+      begun_(std::chrono::steady_clock::now()),
       uses_{traits_of(iteration, false), traits_of(iteration, true)},
       setting_{normal(kWeights[0]), false, kPrices[0], 1, false} {}
 
@@ -96,6 +97,7 @@ bool StaySearch::improve(const Setting& setting) {
 
 void StaySearch::join() {
   for (const double share : kShares) {
+    if (!go_on()) return;
     Plan plan = best_.plan;
     if (join_neighbours(plan, iteration_, share, options_.page) == 0) continue;
     auto tried = judge(std::move(plan));
@@ -105,11 +107,17 @@ void StaySearch::join() {
   }
 }
 
+bool StaySearch::go_on() const {
+  const std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - begun_;
+  return spent.count() < options_.seconds && (!room_.go_on || room_.go_on());
+}
+
 // Returns how many plans were tried.
 std::size_t StaySearch::search() {
   std::size_t tries = 0;
   const auto attempt = [&](const Setting& setting) {
-    return tries < options_.trials && (++tries, improve(setting));
+    return tries < options_.trials && go_on() && (++tries, improve(setting));
   };
   for (const bool whole : {false, true}) {
     for (const Traits& weights : kWeights) {
@@ -139,7 +147,7 @@ std::size_t StaySearch::search() {
     Setting setting = setting_;
     setting.spread = !setting.spread;
     if (attempt(setting)) better = true;
-    if (tries >= options_.trials) break;
+    if (tries >= options_.trials || !go_on()) break;
     if (!better) factor = std::sqrt(factor);
   }
   return tries;

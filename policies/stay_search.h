@@ -9,10 +9,14 @@
 // get all the time that is left. Neighbours' copies are joined where that saves
 // more for the extents than it makes the step longer.
 //
-// Thread safety: none. Deterministic: asks no clock.
+// The search ends early when Room::go_on says no, or when its time is over: it
+// then comes back with the best so far.
+//
+// Thread safety: none. Deterministic, unless it is cut short.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -27,6 +31,7 @@ class StaySearch {
     std::size_t trials = 120;
     double extent_ns = 0;
     bool contiguous = true;
+    double seconds = 1e9;  // of wall clock, for the trials
     Bytes page = 4096;
   };
 
@@ -59,6 +64,7 @@ class StaySearch {
   Result<Tried> attempt(const Setting& setting,
                         std::optional<StaySchedule>* schedule) const;
   bool improve(const Setting& setting);
+  bool go_on() const;
   std::size_t search();
   void join();
 
@@ -66,6 +72,7 @@ class StaySearch {
   const Room& room_;
   Decider& decider_;
   Options options_;
+  std::chrono::steady_clock::time_point begun_;
   std::array<std::vector<TensorUse>, 2> uses_;  // each by itself, as a whole
   Setting setting_;                             // the best so far
   Tried best_;

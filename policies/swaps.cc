@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "policies/tier_use.h"
-
 namespace thermocline {
 namespace {
 
@@ -19,12 +17,13 @@ bool colder_last(const Claim& a, const Claim& b) {
 
 class Swapper {
  public:
-  Swapper(const View& view, std::span<Claim> down, const SwapLimits& limits)
+  Swapper(const View& view, std::span<const Bytes> used, std::span<Claim> down,
+          const SwapLimits& limits)
       : view_(view),
         limits_(limits),
         time_ns_(limits.time_ns),
         budget_(view.budget),
-        used_(tier_use(view)),
+        used_(used.begin(), used.end()),
         down_(down),
         staying_(down.size()) {
     std::make_heap(down_.begin(), down_.end(), colder_last);
@@ -137,10 +136,10 @@ class Swapper {
 
 }  // namespace
 
-std::vector<Move> swaps(const View& view, std::span<Claim> up,
-                        std::span<Claim> down, const SwapLimits& limits,
-                        const Pays& pays) {
-  Swapper swapper(view, down, limits);
+std::vector<Move> swaps(const View& view, const ObjectColumns& columns,
+                        std::span<Claim> up, std::span<Claim> down,
+                        const SwapLimits& limits, const Pays& pays) {
+  Swapper swapper(view, columns.used, down, limits);
   swapper.drain();
   swapper.bring_up(up, pays);
   return swapper.moves();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policies/best_fit.h"
+#include "policies/object_columns.h"
 #include "policies/policy.h"
 
 namespace thermocline {
@@ -30,9 +31,10 @@ using Pays =
 /// there by key; `down`: movable objects that do, to leave it if need be, the
 /// lowest key first, and at once as far as the tier holds more than its
 /// capacity. Both are reordered. Gives up for this window after a few hundred
-/// that do not pay. Requires: at least two tiers; bytes > 0.
-std::vector<Move> swaps(const View& view, std::span<Claim> up,
-                        std::span<Claim> down, const SwapLimits& limits,
-                        const Pays& pays);
+/// that do not pay. Requires: at least two tiers; bytes > 0; the columns are
+/// of this view.
+std::vector<Move> swaps(const View& view, const ObjectColumns& columns,
+                        std::span<Claim> up, std::span<Claim> down,
+                        const SwapLimits& limits, const Pays& pays);
 
 }  // namespace thermocline

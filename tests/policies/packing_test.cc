@@ -168,7 +168,7 @@ TEST(Packing, ExtremesDoNotOverflow) {
   HandView single(std::vector<Bytes>{1});
   single.add(0);
   EXPECT_THAT(pack_it(single, {1}), IsEmpty());
-  EXPECT_THAT(pack(View{}, {}, {}), IsEmpty());
+  EXPECT_THAT(pack(View{}, {}, PackOptions{}), IsEmpty());
 }
 
 }  // namespace

@@ -65,6 +65,33 @@ TEST(StaySchedule, PlansOfChainsWhoseLivesWrapFitAnyRoom) {
   EXPECT_GT(moves, 100u);
 }
 
+TEST(StaySchedule, AskedToStopItComesBackWithTheBestSoFar) {
+  const Iteration step = step_of(random_job(3, 30, 60));
+  Room given = share_of(step, 0.3);
+  const auto whole = search(step, given, 40);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_THAT(whole->note, testing::HasSubstr("; 40 trials"));
+  int asked = 0;
+  given.go_on = [&] { return ++asked <= 5; };
+  const auto cut = search(step, given, 40);
+  ASSERT_TRUE(cut) << cut.error().message;
+  EXPECT_TRUE(check(*cut, step, given));
+  EXPECT_THAT(cut->note, testing::HasSubstr("; 5 trials"));
+  EXPECT_LT(asked, 60);  // it does not go on asking either
+}
+
+TEST(StaySchedule, OutOfTimeItHasItsFirstPlan) {
+  const Iteration step = step_of(random_job(3, 30, 60));
+  const Room given = share_of(step, 0.3);
+  const auto decider = rule();
+  StaySearch::Options options;
+  options.seconds = 0;
+  const auto plan = StaySearch(step, given, *decider, options).run();
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(check(*plan, step, given));
+  EXPECT_THAT(plan->note, testing::HasSubstr("; 0 trials"));
+}
+
 TEST(StaySchedule, WithAllTheRoomNothingMoves) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     const Iteration step = step_of(random_job(seed, 14, 24));
