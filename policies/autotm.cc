@@ -107,7 +107,7 @@ class Autotm::Search {
            cost_of(ilp.mip(), greedy) < cost_of(ilp.mip(), start))) {
         start = greedy;
       }
-      const double left = std::max(0.0, until - spent_s());
+      const double left = std::max(0.0, until - spent_s() - trial_s_);
       const auto answer =
           solve(ilp.mip(), start, {left, options_.gap, room_.go_on});
       if (!answer) return found_ ? Status{} : answer.error();
@@ -123,7 +123,9 @@ class Autotm::Search {
         plan.note += ", solved " + std::to_string(round + 1) +
                      " times for want of holes";
       }
+      const double begun = spent_s();
       const auto tried = replay(iteration_, room_, plan, {.steps = 4});
+      trial_s_ = spent_s() - begun;
       if (!tried) return tried.error().within("the program's plan");
       const bool whole = tried->unplaced.empty();
       if (!whole) {
@@ -187,6 +189,7 @@ class Autotm::Search {
   Clock::time_point begun_;
   Plan best_;
   double best_ns_ = 0;
+  double trial_s_ = 0;  // what the last trial of a plan took
   bool found_ = false;
   std::string unbeaten_;  // the last program that found nothing better
 };

@@ -98,6 +98,7 @@ void add_heuristics(CbcModel& model, double seconds) {
   model.addHeuristic(&pump, "pump");
   CbcHeuristicDiveCoefficient dive(model);
   dive.setWhen(3);
+  dive.setMaxTime(seconds / 4);
   model.addHeuristic(&dive, "dive");
   CbcHeuristicRINS rins(model);
   rins.setFractionSmall(0.5);

@@ -19,6 +19,10 @@ constexpr std::size_t kNear = 500;
 // Of what the best may still be off by: what one column may lose by itself.
 constexpr double kNearShares[] = {0, 0.05, 0.2};
 
+// Of the time, at most: what is kept back, for CBC solves linear programs as
+// large as the first without asking, and none is over before it is.
+constexpr double kMargin = 0.1;
+
 // Costs are scaled to a largest of `kLargest`, for the solvers' tolerances are
 // absolute.
 constexpr double kLargest = 1e5;
@@ -32,8 +36,10 @@ class Solve {
   }
 
   Status run() {
+    const double before = left_s();
     const auto relaxed = solver_.relax(mip_, kRounds, limits_.gap / 20,
                                        [this] { return go_on(); });
+    margin_s_ = std::min(before - left_s(), kMargin * limits_.seconds);
     if (!relaxed) {
       return relaxed.error().code == Error::Code::kInvalid
                  ? invalid("no placement keeps all capacities")
@@ -133,11 +139,13 @@ class Solve {
       if (feasible(mip_, only)) take(only);
       return {reduced->mip().constant, false};
     }
+    seconds = std::min(seconds, left_s() - margin_s_);
+    if (seconds <= 0) return {-std::numeric_limits<double>::infinity(), false};
     const double gap =
         limits_.gap * 0.9 * (best_.empty() ? std::abs(bound_) : cost_);
     const Branched found =
-        solver_.branch(reduced->mip(), worth_less_than(), gap,
-                       std::min(seconds, left_s()), [this] { return go_on(); });
+        solver_.branch(reduced->mip(), worth_less_than(), gap, seconds,
+                       [this] { return go_on(); });
     if (!found.values.empty()) {
       const auto values = reduced->whole(found.values);
       if (feasible(mip_, values)) take(values);
@@ -151,6 +159,7 @@ class Solve {
   Clock::time_point begun_;
   Clock::time_point next_;
   bool stopped_ = false;
+  double margin_s_ = 0;
   std::vector<std::uint8_t> best_;
   double cost_ = 0;
   double bound_ = -std::numeric_limits<double>::infinity();

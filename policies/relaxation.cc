@@ -175,10 +175,11 @@ Result<Relaxation> relax_by_clp(const Mip& mip, int rounds, double worth,
   for (int round = 0; round < rounds && idle < kPatience; ++round) {
     std::vector<Mip::Row> cuts;
     for (const Mip::Row& row : mip.rows) {
+      if (!go_on()) break;
       Mip::Row one = cut(row, out.values);
       if (!one.columns.empty()) cuts.push_back(std::move(one));
     }
-    if (cuts.empty()) break;
+    if (cuts.empty() || !go_on()) break;
     program.add(cuts);
     if (!program.solve()) break;  // what there was before still holds
     const double before = out.cost;
