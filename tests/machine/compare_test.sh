@@ -18,6 +18,7 @@ refused() {  # refused TEXT ARGUMENT...
 refused '"nonesuch"; there are .*gups' --workload nonesuch
 refused 'fast-share' --workload gups --fast-share 2
 refused 'contender "upstairs"' --workload gups --contenders first_touch,upstairs
+refused 'contender "planned:linux"' --workload gups --contenders planned:linux
 refused 'larger --size' --workload gups --option=--size=16 --option=--no-check
 
 "$compare" --workload gups --option=--size=64 --option=--steps=2 --option=--no-check \
