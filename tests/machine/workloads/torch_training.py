@@ -130,7 +130,9 @@ class Resnet:
         self.optimizers = [
             torch.optim.SGD(self.model.parameters(), lr=0.02, momentum=0.9)]
         self.labels = torch.randint(self.classes, (self.batches * self.batch,))
-        pictures = torch.randint(128, (self.classes, 3, 4, 4), dtype=torch.uint8)
+        # Brighter ones are of a higher class: a few steps are to be enough.
+        pictures = (torch.randint(32, (self.classes, 3, 4, 4), dtype=torch.uint8) +
+                    40 * torch.arange(self.classes, dtype=torch.uint8).view(-1, 1, 1, 1))
         pictures = pictures.repeat_interleave(side // 4, 2).repeat_interleave(side // 4, 3)
         self.images = pictures[self.labels]
         self.images += torch.randint(64, (3, side, side), dtype=torch.uint8)
