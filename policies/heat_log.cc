@@ -64,25 +64,33 @@ void HeatLog::note(const View& view) {
   double accesses = 0;
   Touched* touched = touched_.data();
   ObjectId* resized = resized_.data();
+  // By pointer: a byte that is written might be part of a vector, as far as the
+  // compiler knows.
+  Bytes* const bytes = bytes_.data();
+  double* const per_byte = per_byte_.data();
+  TierId* const tier = tier_.data();
+  std::uint8_t* const movable = movable_.data();
+  double* const all_loads = loads_.data();
+  double* const all_stores = stores_.data();
   // One more, for objects in tiers that do not exist.
   const std::size_t tiers = view.tiers.size();
   TierSums sums(tiers + 1);
   for (const ObjectView& now : view.objects) {
     const ObjectId i = now.id;
-    if (bytes_[i] != now.bytes) {
-      bytes_[i] = now.bytes;
-      per_byte_[i] = now.bytes > 0 ? 1 / static_cast<double>(now.bytes) : 0;
+    if (bytes[i] != now.bytes) {
+      bytes[i] = now.bytes;
+      per_byte[i] = now.bytes > 0 ? 1 / static_cast<double>(now.bytes) : 0;
       *resized++ = i;
     }
-    tier_[i] = now.tier;
+    tier[i] = now.tier;
     sums.add(i, static_cast<TierId>(std::min<std::size_t>(now.tier, tiers)),
              now.bytes);
-    movable_[i] = now.movable ? 1 : 0;
+    movable[i] = now.movable ? 1 : 0;
     if (!(now.loads > 0 || now.stores > 0)) continue;
     *touched++ = {i, now.loads, now.stores};
     accesses += now.loads + now.stores;
-    const double loads = loads_[i] += now.loads * per_unit;
-    const double stores = stores_[i] += now.stores * per_unit;
+    const double loads = all_loads[i] += now.loads * per_unit;
+    const double stores = all_stores[i] += now.stores * per_unit;
     most = std::max(most, std::max(loads, stores));
     least = std::min(least, std::min(now.loads > 0 ? now.loads : kNone,
                                      now.stores > 0 ? now.stores : kNone));

@@ -86,9 +86,11 @@ class Packer {
   std::vector<Move> run() {
     if (view_.tiers.size() < 2) return {};
     if (columns_ != nullptr) {
-      gather([this](std::size_t i) -> Row {
-        return {columns_->bytes[i], columns_->tier[i],
-                columns_->movable[i] != 0};
+      const Bytes* const bytes = columns_->bytes.data();
+      const TierId* const tier = columns_->tier.data();
+      const std::uint8_t* const movable = columns_->movable.data();
+      gather([=](std::size_t i) -> Row {
+        return {bytes[i], tier[i], movable[i] != 0};
       });
     } else {
       gather([this](std::size_t i) -> Row {
