@@ -21,7 +21,7 @@ constexpr double kNearShares[] = {0, 0.05, 0.2};
 
 // Of the time, at most: what is kept back, for CBC solves linear programs as
 // large as the first without asking, and none is over before it is.
-constexpr double kMargin = 0.1;
+constexpr double kMargin = 0.25;
 
 // Costs are scaled to a largest of `kLargest`, for the solvers' tolerances are
 // absolute.
