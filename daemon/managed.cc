@@ -123,8 +123,11 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
     }
   }
   const auto moved = static_cast<double>(totals.moved_bytes() + totals.dragged);
-  move_ns_per_byte_ =
-      moved > 0 ? static_cast<double>(totals.calls_ns) / moved : 0;
+  // On the emulated machine a call takes the emulator's time, tens of times
+  // what its memory would: no measure beside heat.
+  move_ns_per_byte_ = moved > 0 && !machine_->emulated
+                          ? static_cast<double>(totals.calls_ns) / moved
+                          : 0;
   totals_.moves.add(totals);
   close_window();
   return totals;

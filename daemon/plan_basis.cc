@@ -27,6 +27,37 @@ Bytes most_alive(const Trace& trace) {
   return static_cast<Bytes>(most);
 }
 
+// The pages outside all tensors that were sampled in the steps but the last,
+// whose end nobody knows: when a Python program exits, it touches all it has.
+Bytes sampled_beside(const Trace& trace, const std::vector<Nanos>& steps) {
+  std::vector<std::pair<Address, Address>> tensors;
+  for (const Tensor& one : trace.tensors) {
+    tensors.emplace_back(one.address, one.address + one.bytes);
+  }
+  std::sort(tensors.begin(), tensors.end());
+  std::size_t last = 0;  // of those joined where they meet
+  for (const auto& one : tensors) {
+    if (one.first > tensors[last].second) tensors[++last] = one;
+    tensors[last].second = std::max(tensors[last].second, one.second);
+  }
+  tensors.resize(last + 1);
+  std::vector<Address> pages;
+  for (const Sample& sample : trace.samples) {
+    const auto after = std::upper_bound(
+        tensors.begin(), tensors.end(), sample.address,
+        [](Address at, const auto& one) { return at < one.first; });
+    const bool inside =
+        after != tensors.begin() && sample.address < (after - 1)->second;
+    if (inside || sample.time < steps.front() || sample.time >= steps.back()) {
+      continue;
+    }
+    pages.push_back(sample.address / trace.info.page_bytes);
+  }
+  std::sort(pages.begin(), pages.end());
+  const auto end = std::unique(pages.begin(), pages.end());
+  return static_cast<Bytes>(end - pages.begin()) * trace.info.page_bytes;
+}
+
 Result<std::shared_ptr<const PlanBasis>> basis_of(const std::string& path,
                                                   const Trace& trace,
                                                   const Machine& machine) {
@@ -45,11 +76,15 @@ Result<std::shared_ptr<const PlanBasis>> basis_of(const std::string& path,
   }
   auto iteration = Iteration::from_trace(trace, machine);
   if (!iteration) return iteration.error();
+  const auto steps = find_iterations(trace);
   const Bytes tensors = most_alive(trace);
   const Bytes own = trace.end.private_bytes;
-  return std::make_shared<const PlanBasis>(PlanBasis{
-      path, *std::move(iteration), find_iterations(trace).by == "marks",
-      own > tensors ? own - tensors : 0});
+  Bytes beside = own > tensors ? own - tensors : 0;
+  if (!trace.samples.empty() && steps.starts.size() > 1) {
+    beside = std::min(beside, sampled_beside(trace, steps.starts));
+  }
+  return std::make_shared<const PlanBasis>(
+      PlanBasis{path, *std::move(iteration), steps.by == "marks", beside});
 }
 
 }  // namespace

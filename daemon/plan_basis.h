@@ -14,8 +14,8 @@ struct PlanBasis {
   std::string path;
   Iteration iteration;
   bool marked = false;  // the job marks its steps
-  // Of the job's own memory at its peak, what was no tensor: it needs room,
-  // too, and the plan does not place it.
+  // Of the job's own memory, what is no tensor and was sampled (or all of that
+  // where there are no samples): it needs room and is not planned for.
   Bytes beside = 0;
 };
 
