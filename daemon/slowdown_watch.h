@@ -1,0 +1,58 @@
+// SlowdownWatch: pauses moves when the job goes slower after they were made.
+//
+// Whatever the policy and the estimate say, the job's own progress is the
+// judge: the operators that its observer tells of, or, without one, its
+// sampled accesses. When moves begin, the progress of the windows before is
+// remembered; when progress then falls by more than `drop`, moves rest. If it
+// comes back meanwhile, the moves were to blame, and the next rest is twice as
+// long; if not, the job has changed by itself, and what it does now is the new
+// measure. The thresholds are our choice; training jobs' windows differ by
+// some per cent of themselves.
+//
+// Thread safety: none; one instance a target.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace thermocline {
+
+class SlowdownWatch {
+ public:
+  struct Options {
+    double drop = 0.25;         // share of its progress; 0: no such guard
+    double sampled_drop = 0.5;  // the same where only samples tell of it
+    std::int64_t span = 8;      // windows that are compared
+    std::int64_t rest = 8;      // windows, doubled each time they were to blame
+  };
+  explicit SlowdownWatch(Options options) : options_(options) {}
+
+  // What a window showed.
+  struct Window {
+    double operators = 0;  // per second
+    double accesses = 0;   // sampled, per second
+    bool moved = false;
+  };
+  void end_window(const Window& window);
+
+  bool holding() const { return left_ > 0; }
+  std::uint64_t holds() const { return holds_; }    // times moves were paused
+  std::uint64_t blamed() const { return blamed_; }  // of these, rightly
+
+ private:
+  double mean() const;
+  void judge_rest();
+
+  Options options_;
+  bool sampled_ = true;  // what rates_ are of
+  std::deque<double> rates_;
+  std::optional<double> before_;       // mean before these moves began
+  std::int64_t since_move_ = 1 << 20;  // windows
+  std::int64_t left_ = 0;              // of the rest
+  int doublings_ = 0;
+  std::uint64_t holds_ = 0;
+  std::uint64_t blamed_ = 0;
+};
+
+}  // namespace thermocline
