@@ -1,0 +1,31 @@
+// GuardedPolicy: a policy that may throw or hang, with another in its place
+// when it does.
+//
+// The policy decides on a thread of its own, and has a deadline. One that is
+// late is asked nothing more until it has come back, and its late answer is
+// thrown away; one that throws has its window decided by the fallback and is
+// asked again in the next; after kMostFailures in a row it is not asked any
+// more. What it answers is judged by the guards, as ever.
+//
+// Thread safety: as any policy. A policy that never comes back keeps its
+// thread, and its memory, until the process ends: no thread can be stopped.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "policies/policy.h"
+
+namespace thermocline {
+
+struct PolicyGuardOptions {
+  // For one decision; 0: none, and no thread.
+  Nanos deadline_ns = 5'000'000'000;
+};
+
+/// `fallback` must not fail: first_touch moves nothing.
+std::unique_ptr<Policy> guard_policy(std::unique_ptr<Policy> policy,
+                                     std::unique_ptr<Policy> fallback,
+                                     PolicyGuardOptions options);
+
+}  // namespace thermocline

@@ -1,0 +1,121 @@
+#include "daemon/guarded_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+
+#include "tests/daemon/scripted_policy.h"
+
+namespace thermocline {
+namespace {
+
+// Shared with a policy that may be left behind in its thread.
+struct Mood {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool hang = false;
+  bool throws = false;
+  int asked = 0;
+  void set(bool hangs, bool does_throw) {
+    const std::lock_guard lock(mutex);
+    hang = hangs;
+    throws = does_throw;
+    changed.notify_all();
+  }
+};
+
+class Moody final : public Policy {
+ public:
+  explicit Moody(std::shared_ptr<Mood> mood) : mood_(std::move(mood)) {}
+  std::vector<Move> decide(const View& view) override {
+    std::unique_lock lock(mood_->mutex);
+    ++mood_->asked;
+    mood_->changed.wait(lock, [&] { return !mood_->hang; });
+    if (mood_->throws) throw std::runtime_error("no more memory for tensors");
+    return {{view.objects.back().id, 1, 0}};
+  }
+  double heat(ObjectId) const override { return 5; }
+  std::string explain(ObjectId) const override { return "it is moody"; }
+
+ private:
+  std::shared_ptr<Mood> mood_;
+};
+
+class GuardedPolicyTest : public ::testing::Test {
+ protected:
+  void make(Nanos deadline) {
+    policy = guard_policy(
+        std::make_unique<Moody>(mood),
+        std::make_unique<ScriptedPolicy>(std::make_shared<Script>()),
+        {deadline});
+  }
+  std::vector<Move> decide() {
+    std::vector<ObjectView> objects{{0, 4096, 1}, {1, 4096, 1}};
+    std::vector<TierView> tiers(2);
+    return policy->decide({0, 1, 1 << 20, objects, tiers});
+  }
+  void TearDown() override { mood->set(false, false); }
+  const std::vector<Move> usual{{1, 1, 0}};
+  std::shared_ptr<Mood> mood = std::make_shared<Mood>();
+  std::unique_ptr<Policy> policy;
+};
+
+TEST_F(GuardedPolicyTest, OneThatIsWellIsNotNoticed) {
+  for (const Nanos deadline : {Nanos{0}, Nanos{20'000'000'000}}) {
+    make(deadline);
+    EXPECT_EQ(decide(), usual);
+    EXPECT_EQ(policy->explain(0), "it is moody");
+    EXPECT_EQ(policy->heat(0), 5);
+    EXPECT_TRUE(policy->counts().empty());
+  }
+}
+
+TEST_F(GuardedPolicyTest, OneThatThrowsIsReplacedForThatWindow) {
+  for (const Nanos deadline : {Nanos{0}, Nanos{20'000'000'000}}) {
+    mood->set(false, true);
+    make(deadline);
+    EXPECT_TRUE(decide().empty());
+    EXPECT_NE(policy->explain(0).find("no more memory"), std::string::npos);
+    mood->set(false, false);
+    EXPECT_EQ(decide(), usual);
+    EXPECT_EQ(policy->explain(0), "it is moody");
+    EXPECT_EQ(policy->counts().at("thrown"), 1u);
+    EXPECT_EQ(policy->counts().at("guarded_windows"), 1u);
+  }
+}
+
+TEST_F(GuardedPolicyTest, OneThatAlwaysThrowsIsAskedNoMore) {
+  mood->set(false, true);
+  make(0);
+  for (int i = 0; i < 20; ++i) decide();
+  EXPECT_EQ(mood->asked, 8);
+  EXPECT_NE(policy->explain(0).find("asked no more"), std::string::npos);
+}
+
+TEST_F(GuardedPolicyTest, OneThatHangsIsWaitedForNoLongerThanItsDeadline) {
+  mood->set(true, false);
+  make(1'000'000);
+  EXPECT_TRUE(decide().empty());
+  EXPECT_TRUE(decide().empty());  // not asked again while it hangs
+  EXPECT_EQ(policy->heat(0), 0);  // the fallback's
+  EXPECT_NE(policy->explain(0).find("in time"), std::string::npos);
+  EXPECT_EQ(policy->counts().at("late_decisions"), 1u);
+  EXPECT_EQ(policy->counts().at("guarded_windows"), 2u);
+  mood->set(false, false);
+  // It comes back at some time; its late answer is thrown away.
+  std::vector<Move> out;
+  for (int i = 0; i < 100'000 && out.empty(); ++i) out = decide();
+  EXPECT_EQ(out, usual);
+}
+
+TEST_F(GuardedPolicyTest, OneThatHangsForEverCanBeLeftBehind) {
+  mood->set(true, false);
+  make(1'000'000);
+  decide();
+  policy.reset();  // returns
+}
+
+}  // namespace
+}  // namespace thermocline
