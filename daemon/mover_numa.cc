@@ -1,6 +1,8 @@
 // mover "numa": moves pages with move_pages(2); the only caller of it.
+#include <dirent.h>
 #include <fcntl.h>
 #include <numaif.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,6 +93,40 @@ class LinuxKernel final : public Kernel {
     return word;
   }
 
+  Result<std::vector<std::string>> list(const std::string& path) override {
+    const std::string full = root_ + path;
+    DIR* const directory = ::opendir(full.c_str());
+    if (directory == nullptr) return file_error(full, errno);
+    std::vector<std::string> out;
+    while (const dirent* const entry = ::readdir(directory)) {
+      out.emplace_back(entry->d_name);
+    }
+    ::closedir(directory);
+    return out;
+  }
+
+  Result<std::string> read_link(const std::string& path) override {
+    const std::string full = root_ + path;
+    char buffer[4096];
+    const auto got = ::readlink(full.c_str(), buffer, sizeof buffer);
+    if (got < 0) return file_error(full, errno);
+    return std::string(buffer, static_cast<std::size_t>(got));
+  }
+
+  // A lock on the process's own directory: it is of this process and no later
+  // one of that pid, needs no file of ours, and ends with whoever holds it.
+  Result<Claim> claim(int pid) override {
+    const std::string full = root_ + "proc/" + std::to_string(pid);
+    const int fd = ::open(full.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return file_error(full, errno);
+    Claim out(fd);
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return out;
+    if (errno != EWOULDBLOCK) return file_error(full, errno);
+    return invalid("pid " + std::to_string(pid) +
+                   " is managed by another thermoclined; detach it there, or "
+                   "stop that one");
+  }
+
   Nanos now() override {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
@@ -98,6 +134,8 @@ class LinuxKernel final : public Kernel {
   }
 
   Bytes page_bytes() const override { return page_bytes_; }
+
+  bool any_thread() const override { return true; }  // it changes nothing
 
  private:
   std::string root_;
@@ -123,6 +161,10 @@ const Register<Mover> kEntry{
     "numa", entry<Mover, NumaMover>("Moves pages with move_pages(2).")};
 
 }  // namespace
+
+Claim::~Claim() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 std::unique_ptr<Kernel> open_kernel(const std::string& root) {
   return std::make_unique<LinuxKernel>(root);

@@ -3,18 +3,36 @@
 // Everything in daemon/ that looks at a process or moves its pages goes
 // through this, so that tests can script the kernel's answers (partial moves,
 // untouched statuses, processes that die) and recorded trees can stand in for
-// /proc and /sys. Thread safety: none; one thread uses a Kernel.
+// /proc and /sys. Thread safety: any_thread() says.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "traces/result.h"
 #include "traces/types.h"
 
 namespace thermocline {
+
+// Claim: that a process is managed by us alone. Given up when it goes away.
+class Claim {
+ public:
+  explicit Claim(int descriptor = -1) : descriptor_(descriptor) {}
+  Claim(Claim&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Claim& operator=(Claim&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~Claim();
+
+ private:
+  int descriptor_;
+};
 
 class Kernel {
  public:
@@ -41,7 +59,28 @@ class Kernel {
   /// Steady time; only differences mean something.
   virtual Nanos now() = 0;
 
+  /// The names in a directory below the root, "proc". Errors: as read_file.
+  virtual Result<std::vector<std::string>> list(const std::string& path) {
+    return not_found(path);
+  }
+
+  /// What a symbolic link below the root names. Errors: as read_file.
+  virtual Result<std::string> read_link(const std::string& path) {
+    return not_found(path);
+  }
+
+  /// Makes a process ours among all daemons of this host, until the claim goes
+  /// away or we die, however that may be. Errors: kInvalid when another has it;
+  /// those of read_file.
+  virtual Result<Claim> claim(int pid) {
+    (void)pid;
+    return Claim();
+  }
+
   virtual Bytes page_bytes() const = 0;
+
+  /// Whether several threads may use it at once. Scripted ones are tables.
+  virtual bool any_thread() const { return false; }
 };
 
 /// The real one; `root` stands for "/" when files are read.

@@ -40,7 +40,9 @@ class ScriptedKernel final : public Kernel {
   int move_error = 0;                   // errno of calls that move
   std::map<std::string, std::string> files;
   std::map<std::string, std::uint64_t> words;  // "path@offset"
-  std::set<std::string> forbidden;             // files that may not be read
+  std::map<std::string, std::string> links;
+  std::set<int> claimed;            // by another daemon
+  std::set<std::string> forbidden;  // files that may not be read
   Nanos time = 0;
   std::vector<Call> calls;
   std::uint64_t reads = 0;
@@ -68,6 +70,30 @@ class ScriptedKernel final : public Kernel {
     const auto found = words.find(path + "@" + std::to_string(offset));
     if (found == words.end()) return not_found(path);
     return found->second;
+  }
+
+  Result<std::vector<std::string>> list(const std::string& path) override {
+    std::set<std::string> names;
+    for (const auto& [file, text] : files) {
+      if (file.rfind(path + "/", 0) != 0) continue;
+      const auto rest = file.substr(path.size() + 1);
+      names.insert(rest.substr(0, rest.find('/')));
+    }
+    if (names.empty()) return not_found(path);
+    return std::vector<std::string>(names.begin(), names.end());
+  }
+
+  Result<std::string> read_link(const std::string& path) override {
+    const auto found = links.find(path);
+    if (found == links.end()) return not_found(path);
+    return found->second;
+  }
+
+  Result<Claim> claim(int pid) override {
+    if (claimed.contains(pid)) {
+      return invalid("pid " + std::to_string(pid) + " is managed by another");
+    }
+    return Claim();
   }
 
   Nanos now() override { return time; }
