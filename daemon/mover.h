@@ -35,9 +35,10 @@ struct MoveOutcome {
   TierId to = 0;
   std::uint64_t moved = 0;
   std::uint64_t already_there = 0;
-  std::uint64_t absent = 0;                  // not resident
-  std::map<int, std::uint64_t> failed;       // errno -> pages
-  std::vector<std::uint64_t> pages_by_tier;  // afterwards; empty: not known
+  std::uint64_t absent = 0;                   // not resident
+  std::map<int, std::uint64_t> failed;        // errno -> pages
+  std::map<int, std::vector<Address>> stuck;  // the same pages, ascending
+  std::vector<std::uint64_t> pages_by_tier;   // afterwards; empty: not known
   // Huge pages move whole: their part outside the order, in base pages as far
   // as known, and whether there is such a part at all.
   std::uint64_t dragged = 0;

@@ -210,7 +210,9 @@ class TierMove {
       // EBUSY and yet there: the tail of a huge page we could not see.
       if (page.reason == EBUSY && page.doubted) outcome.huge = true;
     } else {
-      ++outcome.failed[page.reason != 0 ? page.reason : EBUSY];
+      const int reason = page.reason != 0 ? page.reason : EBUSY;
+      ++outcome.failed[reason];
+      outcome.stuck[reason].push_back(page.address);
     }
   }
 
