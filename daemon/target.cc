@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "daemon/locked_memory.h"
 #include "daemon/page_moves.h"
 
 namespace thermocline {
@@ -60,8 +61,9 @@ Status Target::read_maps() {
   auto text = kernel_->read_file(directory + "/maps");
   if (!text) return text.error();
   const bool same = *text == maps_text_;
-  const bool look = !options_.move_bound && options_.bound_every > 0 &&
-                    window_ % options_.bound_every == 0;
+  const bool leaves = !options_.move_bound || !options_.move_locked;
+  const bool look =
+      leaves && options_.bound_every > 0 && window_ % options_.bound_every == 0;
   if (look) read_bound_areas();
   if (same && !look) return {};
   maps_text_ = *std::move(text);
@@ -94,7 +96,14 @@ void Target::read_bound_areas() {
   // A walk over all pages of the process: seldom, and never fatal.
   const auto text =
       kernel_->read_file("proc/" + std::to_string(process_.pid) + "/numa_maps");
-  if (text) bound_areas_ = parse_bound_areas(*text);
+  if (text) {
+    bound_areas_.clear();
+    if (!options_.move_bound) bound_areas_ = parse_bound_areas(*text);
+  }
+  if (options_.move_locked) return;
+  for (const auto start : locked_areas(*kernel_, process_.pid)) {
+    bound_areas_.insert(start);
+  }
 }
 
 bool Target::candidate(const Area& area) const {

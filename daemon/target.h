@@ -10,7 +10,8 @@
 // Managed are the pages that only this process can have written: private
 // writable mappings, anonymous or of a file. Shared mappings and program text
 // are left alone unless `move_shared`; mappings that the job itself bound to
-// nodes (MPOL_BIND) are seen but not movable unless `move_bound`.
+// nodes (MPOL_BIND) are seen but not movable unless `move_bound`, and those
+// that it locked (mlock) not unless `move_locked`.
 //
 // Thread safety: none. Requires: kernel and machine outlive the target.
 #pragma once
@@ -39,6 +40,7 @@ class Target {
     std::size_t regions = 262'144;  // at most; mappings beyond are unmanaged
     bool move_shared = false;
     bool move_bound = false;
+    bool move_locked = false;
     std::int64_t bound_every = 64;  // windows between looks at numa_maps
   };
 

@@ -158,6 +158,27 @@ TEST_F(TargetTest, AWindowAsksAboutABoundedNumberOfPages) {
   EXPECT_EQ(target->footprint(1), 0u);
 }
 
+TEST_F(TargetTest, LockedMemoryIsLeftAlone) {
+  kernel.add_process(7, kBase, 128, 1);
+  kernel.files["proc/7/maps"] =
+      ScriptedKernel::maps_line(kBase, kBase + kRegion) +
+      ScriptedKernel::maps_line(kBase + kRegion, kBase + 2 * kRegion);
+  kernel.files["proc/7/smaps"] =
+      ScriptedKernel::maps_line(kBase, kBase + kRegion) +
+      "VmFlags: rd wr mr mw me ac\n" +
+      ScriptedKernel::maps_line(kBase + kRegion, kBase + 2 * kRegion) +
+      "Locked: 256 kB\nVmFlags: rd wr mr mw me lo ac\n";
+  kernel.files["proc/7/status"] = "Name:\tjob\nVmLck:\t       0 kB\n";
+  EXPECT_FALSE(attach()->bound(1));  // nothing is: nobody looks further
+  kernel.files["proc/7/status"] = "Name:\tjob\nVmLck:\t     256 kB\n";
+  const auto target = attach();
+  EXPECT_FALSE(target->bound(0));
+  EXPECT_TRUE(target->bound(1));
+  Target::Options options;
+  options.move_locked = true;
+  EXPECT_FALSE(attach(options)->bound(1));
+}
+
 TEST_F(TargetTest, MappingsBeyondTheLimitAreCountedNotManaged) {
   kernel.add_process(7, kBase, 64, 1);
   kernel.files["proc/7/maps"] +=
