@@ -27,10 +27,11 @@ Result<Process> parse_process(const std::string& stat) {
   std::string word;
   for (int field = 4; field <= 22; ++field) {
     if (!(after >> word)) return broken;
-    if (field != 9 && field != 22) continue;
+    if (field != 4 && field != 9 && field != 22) continue;
     std::istringstream number(word);
     std::uint64_t value = 0;
     if (!(number >> value)) return broken;
+    if (field == 4) out.parent = static_cast<int>(value);
     if (field == 9) out.kernel_thread = (value & kKernelThreadFlag) != 0;
     if (field == 22) out.started = value;
   }

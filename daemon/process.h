@@ -14,7 +14,8 @@ namespace thermocline {
 struct Process {
   int pid = 0;
   std::uint64_t started = 0;  // clock ticks since boot
-  std::string name;           // as the kernel knows it, at most 15 bytes
+  int parent = 0;
+  std::string name;  // as the kernel knows it, at most 15 bytes
   bool kernel_thread = false;
   bool zombie = false;
 };

@@ -1,0 +1,67 @@
+// TargetFinder: which processes are to be managed, by rules.
+//
+// A rule names a cgroup (v1 or v2, those below it included), a program, a user,
+// or several of these, which then must all hold; so pods, services and
+// "whatever python3 of user alice" are found as they come, and children of a
+// managed process where the rule says so. Looking costs one read of /proc a
+// process: the caller looks every few windows.
+//
+// Thread safety: none. Never fatal: what cannot be read is not found.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/fast_shares.h"
+#include "daemon/syscalls.h"
+
+namespace thermocline {
+
+struct TargetRule {
+  std::string cgroup = {};  // "training.slice/job1": below the hierarchy's root
+  std::string exe = {};     // a whole path, or the name of its last part
+  std::optional<std::uint32_t> user = {};  // effective user id
+  Bytes least = Bytes{64} << 20;  // resident; smaller ones are not worth it
+  bool children = true;           // of those that are managed by this rule
+  FastShare share = {};
+};
+
+/// Errors: kInvalid for a rule that names neither cgroup, program nor user (it
+/// would mean everyone), or whose weight is not above 0.
+Status check_rule(const TargetRule& rule);
+
+class TargetFinder {
+ public:
+  static constexpr std::size_t kMostFound = 256;
+
+  TargetFinder(Kernel& kernel, std::vector<TargetRule> rules)
+      : kernel_(kernel), rules_(std::move(rules)) {}
+
+  struct Found {
+    int pid = 0;
+    FastShare share;
+  };
+  /// Those not in `managed`, that were not given up. At most kMostFound.
+  std::vector<Found> look(const std::vector<int>& managed);
+  /// It cannot be managed: it is not found again (nor is its pid, as long as
+  /// the same process has it).
+  void give_up(int pid);
+
+  const std::vector<TargetRule>& rules() const { return rules_; }
+
+ private:
+  std::set<int> in_cgroup(const std::string& cgroup);
+  bool matches(const TargetRule& rule, int pid, const std::set<int>& group);
+
+  Kernel& kernel_;
+  std::vector<TargetRule> rules_;
+  std::map<int, std::size_t> found_by_;    // pid -> rule
+  std::map<int, std::uint64_t> given_up_;  // pid -> started
+};
+
+}  // namespace thermocline
