@@ -63,16 +63,18 @@ void ThrashWatch::end_window(const Window& window) {
     seen_.clear();
     return become(kFree, 0);
   }
-  if (--left_ > 0) return;
-  if (state_ != kTrial) {
-    seen_.clear();
-    return become(kFree, 0);
-  }
-  if (share_of_last(options_.trial) < share_before_ - options_.gain) {
+  const bool over = --left_ <= 0;
+  const bool worse =
+      share_of_last(options_.trial) < share_before_ - options_.gain;
+  // What a trial was too short to show may show later.
+  if (worse && (state_ == kStopped || (state_ == kTrial && over))) {
     stopped_in_a_row_ = 0;
     become(kAcquitted, options_.rest << acquitted_in_a_row_);
     acquitted_in_a_row_ = std::min(acquitted_in_a_row_ + 1, kMostDoublings);
-  } else {
+  } else if (over && state_ != kTrial) {
+    seen_.clear();
+    become(kFree, 0);
+  } else if (over) {
     ++stops_;
     acquitted_in_a_row_ = 0;
     become(kStopped, options_.rest << stopped_in_a_row_);

@@ -7,7 +7,8 @@
 // back to where it came from, the share of accesses that fast memory serves
 // does not grow), and then tries: moves are held for a few windows. If fast
 // memory serves less then, they did pay, and are let be for a long time; if
-// not, they are stopped, and tried again after a rest that doubles.
+// not, they are stopped until it does, and tried again after a rest that
+// doubles.
 // That tiering loses whenever the working set exceeds fast memory: Nomad
 // (OSDI 2024); stop and resume by ping-pong: arXiv 2505.09164. The trial and
 // all figures are ours.

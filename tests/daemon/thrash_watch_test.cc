@@ -51,6 +51,13 @@ TEST_F(ThrashWatchTest, SwappingThatPaysIsAcquitted) {
   EXPECT_EQ(watch.stops(), 0u);
 }
 
+TEST_F(ThrashWatchTest, AStopThatTurnsOutWrongIsLifted) {
+  windows(16 + 4, 0.8, 0.8);
+  ASSERT_EQ(watch.stops(), 1u);
+  windows(3, 0.8, 0.4);  // what is hot changes, and nothing follows it
+  EXPECT_FALSE(watch.holding());
+}
+
 TEST_F(ThrashWatchTest, AWorkingSetThatFitsIsNoConcern) {
   windows(100, 0.5, 0.5, 32 * kMiB);
   EXPECT_EQ(watch.trials(), 0u);
