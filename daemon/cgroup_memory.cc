@@ -16,9 +16,11 @@ std::optional<Bytes> bytes_in(Kernel& kernel, const std::string& path) {
   return bytes;
 }
 
+}  // namespace
+
 // "0::/user.slice/session-1.scope" -> "/user.slice/session-1.scope"
-std::string own_group(Kernel& kernel) {
-  const auto text = kernel.read_file("proc/self/cgroup");
+std::string cgroup_of(Kernel& kernel, const std::string& process) {
+  const auto text = kernel.read_file("proc/" + process + "/cgroup");
   if (!text) return {};
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
@@ -27,11 +29,9 @@ std::string own_group(Kernel& kernel) {
   return {};
 }
 
-}  // namespace
-
 std::optional<Bytes> cgroup_room(Kernel& kernel) {
   std::optional<Bytes> least;
-  std::string group = own_group(kernel);
+  std::string group = cgroup_of(kernel, "self");
   for (;;) {
     const std::string folder = "sys/fs/cgroup" + group + "/memory.";
     const auto most = bytes_in(kernel, folder + "max");

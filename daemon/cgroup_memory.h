@@ -7,10 +7,15 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "daemon/syscalls.h"
 
 namespace thermocline {
+
+/// The path of a process's cgroup in the v2 hierarchy, "/user.slice/x"; empty
+/// when it has none. `process`: a pid or "self".
+std::string cgroup_of(Kernel& kernel, const std::string& process);
 
 /// The least that is left below memory.max, of the process's own cgroup and
 /// all above it. Returns: nothing where there is no limit.

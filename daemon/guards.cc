@@ -9,37 +9,6 @@ constexpr int kMostDoublings = 6;
 
 }  // namespace
 
-TokenBucket::TokenBucket(Bytes bytes_per_s, Bytes least, Nanos now)
-    : rate_(bytes_per_s), least_(least), level_(0), filled_at_(now) {
-  level_ = static_cast<double>(size());
-}
-
-Bytes TokenBucket::size() const {
-  return rate_ == 0 ? 0 : std::max(rate_, least_);
-}
-
-void TokenBucket::set_rate(Bytes bytes_per_s) {
-  rate_ = bytes_per_s;
-  level_ = std::min(level_, static_cast<double>(size()));
-}
-
-Bytes TokenBucket::available(Nanos now) {
-  const auto passed = static_cast<double>(std::max<Nanos>(0, now - filled_at_));
-  filled_at_ = now;
-  level_ = std::min(static_cast<double>(size()),
-                    level_ + passed * 1e-9 * static_cast<double>(rate_));
-  return static_cast<Bytes>(level_);
-}
-
-void TokenBucket::take(Bytes bytes) {
-  level_ = std::max(0.0, level_ - static_cast<double>(bytes));
-}
-
-void TokenBucket::give_back(Bytes bytes) {
-  level_ = std::min(static_cast<double>(size()),
-                    level_ + static_cast<double>(bytes));
-}
-
 const char* refusal_name(Refusal why) {
   switch (why) {
     case Refusal::kNone: return "none";
@@ -50,6 +19,12 @@ const char* refusal_name(Refusal why) {
     case Refusal::kBudget: return "budget";
     case Refusal::kResidence: return "residence";
     case Refusal::kPingPong: return "ping_pong";
+    case Refusal::kInFlight: return "in_flight";
+    case Refusal::kPressure: return "pressure";
+    case Refusal::kOomMargin: return "oom_margin";
+    case Refusal::kSlowdown: return "slowdown";
+    case Refusal::kThrashing: return "thrashing";
+    case Refusal::kNoPayback: return "no_payback";
   }
   return "unknown";
 }
@@ -73,13 +48,15 @@ Refusal Guards::judge(const View& view, const Move& move, Bytes bytes,
   if (used[move.to] + bytes > view.tiers[move.to].capacity) {
     return Refusal::kCapacity;
   }
+  if (!payback_.worth(move, bytes, view.tiers)) return Refusal::kNoPayback;
   if (bytes > budget) return Refusal::kBudget;
   return Refusal::kNone;
 }
 
 std::vector<Move> Guards::admit(const View& view,
                                 const std::vector<Move>& moves,
-                                const BytesToMove& bytes_to_move) {
+                                const BytesToMove& bytes_to_move,
+                                Refusal hold) {
   states_.resize(std::max(states_.size(), view.objects.size()));
   std::vector<Bytes> used;
   for (const auto& tier : view.tiers) used.push_back(tier.used);
@@ -102,7 +79,11 @@ std::vector<Move> Guards::admit(const View& view,
   std::vector<Move> out;
   for (const auto& move : sorted) {
     const Bytes bytes = bytes_to_move(move.object, move.to);
-    const auto why = judge(view, move, bytes, used, budget);
+    const bool owed = move.to > move.from && hold != Refusal::kInFlight &&
+                      used[move.from] > view.tiers[move.from].capacity;
+    const auto why = hold != Refusal::kNone && !owed
+                         ? hold
+                         : judge(view, move, bytes, used, budget);
     if (why != Refusal::kNone) {
       ++refused_[static_cast<std::size_t>(why)];
       states_[move.object].refusal = why;
@@ -115,6 +96,14 @@ std::vector<Move> Guards::admit(const View& view,
     out.push_back(move);
   }
   return out;
+}
+
+bool Guards::returns(const Move& move, std::int64_t window,
+                     std::int64_t windows) const {
+  if (move.object >= states_.size()) return false;
+  const auto& state = states_[move.object];
+  return state.moved_at >= 0 && move.to == state.came_from &&
+         window - state.moved_at <= windows;
 }
 
 void Guards::moved(const Move& move, std::int64_t window) {

@@ -5,7 +5,9 @@
 // when the budget covers it, and when the object does not bounce: it stays
 // where it was moved for `residence` windows before it may move back, and that
 // time doubles each time it does move back soon. Demotions pass before
-// promotions, so that their room counts. Every refusal is counted by cause.
+// promotions, so that their room counts. A promotion must earn its copy back.
+// Brakes hold all moves of a target for a while. Every refusal is counted by
+// cause, and every guard can be switched off.
 //
 // Thread safety: none; one instance per target, by its thread.
 #pragma once
@@ -15,30 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "daemon/blacklist.h"
+#include "daemon/payback.h"
+#include "daemon/slowdown_watch.h"
+#include "daemon/thrash_watch.h"
 #include "policies/policy.h"
 
 namespace thermocline {
-
-// TokenBucket: bytes that moves may use, filled steadily.
-class TokenBucket {
- public:
-  /// A bucket holds one second's worth, or `least` where that is more, so
-  /// that one region always fits some day. It starts full.
-  TokenBucket(Bytes bytes_per_s, Bytes least, Nanos now);
-  void set_rate(Bytes bytes_per_s);
-  Bytes rate() const { return rate_; }
-  Bytes available(Nanos now);
-  /// Requires: bytes <= available(now).
-  void take(Bytes bytes);
-  void give_back(Bytes bytes);
-
- private:
-  Bytes size() const;
-  Bytes rate_;
-  Bytes least_;
-  double level_;
-  Nanos filled_at_;
-};
 
 enum class Refusal : std::uint8_t {
   kNone = 0,
@@ -49,8 +34,15 @@ enum class Refusal : std::uint8_t {
   kBudget,     // more bytes than moves may use now
   kResidence,  // would move back too soon
   kPingPong,   // moves back and forth, and must wait longer each time
+  kInFlight,   // the target's last batch is still on its way
+  // Brakes: for the time being, none of the target's moves is made.
+  kPressure,   // the system is short of memory (pressure.h)
+  kOomMargin,  // very short
+  kSlowdown,   // the job became slower (slowdown_watch.h)
+  kThrashing,  // hot memory is exchanged for hot memory (thrash_watch.h)
+  kNoPayback,  // would not earn its copy back (payback.h)
 };
-inline constexpr std::size_t kRefusals = 8;
+inline constexpr std::size_t kRefusals = 14;
 const char* refusal_name(Refusal why);
 
 class Guards {
@@ -58,14 +50,30 @@ class Guards {
   struct Options {
     std::int64_t residence = 2;      // windows; 0: no such guard
     std::int64_t failures_wait = 4;  // windows an object that failed is left
+    Payback::Options payback;
+    // Brakes on all moves of the target.
+    SlowdownWatch::Options slowdown;
+    ThrashWatch::Options thrash;
+    Blacklist::Options blacklist;
   };
-  explicit Guards(Options options) : options_(options) {}
+  explicit Guards(Options options)
+      : options_(options), payback_(options.payback) {}
 
   /// The moves that may be made, demotions first. `bytes_to_move` is what a
-  /// move of the object to a tier would carry.
+  /// move of the object to a tier would carry. `hold`: why none may be made
+  /// for the time being; but a brake never keeps a target from giving up what
+  /// it holds of a tier beyond its capacity.
   using BytesToMove = std::function<Bytes(ObjectId, TierId)>;
   std::vector<Move> admit(const View& view, const std::vector<Move>& moves,
-                          const BytesToMove& bytes_to_move);
+                          const BytesToMove& bytes_to_move,
+                          Refusal hold = Refusal::kNone);
+
+  Payback& payback() { return payback_; }
+  const Payback& payback() const { return payback_; }
+  /// Whether that move takes the object back to where it came from in one of
+  /// the last `windows` windows.
+  bool returns(const Move& move, std::int64_t window,
+               std::int64_t windows) const;
 
   /// Remembers that the object did move in this window.
   void moved(const Move& move, std::int64_t window);
@@ -97,6 +105,7 @@ class Guards {
                    std::int64_t window) const;
 
   Options options_;
+  Payback payback_;
   std::vector<State> states_;
   std::array<std::uint64_t, kRefusals> refused_{};
 };

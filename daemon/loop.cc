@@ -60,7 +60,8 @@ void Loop::end_window() {
 Status Loop::sleep(bool more) {
   const Nanos now = parts_.kernel.now();
   std::vector<pollfd> waiting{{parts_.server.descriptor(), POLLIN, 0},
-                              {parts_.signals, POLLIN, 0}};
+                              {parts_.signals, POLLIN, 0},
+                              {parts_.service.moves_descriptor(), POLLIN, 0}};
   Nanos until = next_window_;
   const int sampler = parts_.sources.watch(waiting, now);
   if (sampler >= 0) until = std::min(until, now + sampler * Nanos{1'000'000});
@@ -89,7 +90,13 @@ void Loop::hear_observer(Nanos now) {
       now + (parts_.service.next_due() ? kPlanRest : kObserverRest);
 }
 
-Status Loop::run() try {
+Status Loop::run() {
+  auto ended = turn();
+  parts_.service.finish_moves();
+  return ended;
+}
+
+Status Loop::turn() try {
   log_new_notices();
   bool more = false;
   for (;;) {
@@ -104,6 +111,7 @@ Status Loop::run() try {
     }
     parts_.sources.read(parts_.service, now, false);
     hear_observer(now);
+    parts_.service.collect_moves();
     if (parts_.service.plans()) parts_.service.follow_plans();
     if (now >= next_window_) {
       end_window();

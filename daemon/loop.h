@@ -36,10 +36,12 @@ class Loop {
   Loop(Parts parts, Options options);
 
   /// Until a signal, a shutdown request, or the last target's end. Errors:
-  /// kIo when poll fails; what a policy throws.
+  /// kIo when poll fails; what a policy throws. Waits for moves that are on
+  /// their way, and starts no others.
   Status run();
 
  private:
+  Status turn();
   Status sleep(bool more);
   bool signalled() const;
   void hear_observer(Nanos now);

@@ -2,17 +2,21 @@
 
 #include <cmath>
 
-#include "daemon/page_moves.h"
-
 namespace thermocline {
 
-Managed::Managed(Kernel& kernel, const Machine& machine, Target target,
-                 std::unique_ptr<Policy> policy, Guards::Options guards)
+Managed::Managed(Kernel& kernel, const Machine& machine, std::uint64_t serial,
+                 Target target, std::unique_ptr<Policy> policy,
+                 Guards::Options guards)
     : kernel_(&kernel),
       machine_(&machine),
+      serial_(serial),
       target_(std::move(target)),
       policy_(std::move(policy)),
-      guards_(guards) {}
+      guards_(guards),
+      slowdown_(guards.slowdown),
+      thrash_(guards.thrash),
+      blacklist_(guards.blacklist, kernel.page_bytes()),
+      thrash_span_(guards.thrash.span) {}
 
 void Managed::set_policy(std::unique_ptr<Policy> policy) {
   policy_ = std::move(policy);
@@ -27,6 +31,8 @@ bool Managed::count(const Sample& sample) {
   }
   auto& counts = sample.access == Access::kStore ? stores_ : loads_;
   counts[*id] += sample.period;
+  sampled_ += sample.period;
+  ++samples_;
   return true;
 }
 
@@ -59,6 +65,7 @@ void Managed::look(const Capacities& capacities) {
   find_neighbours();
   totals_.accesses = 0;
   totals_.fast_accesses = 0;
+  working_set_ = 0;
   for (ObjectId id = 0; id < objects_.size(); ++id) {
     const Bytes bytes = target_.bytes(id);
     const double accesses = loads_[id] + stores_[id];
@@ -72,6 +79,7 @@ void Managed::look(const Capacities& capacities) {
                     !target_.bound(id) && !guards_.resting(id, window_),
                     after(id)};
     totals_.accesses += accesses;
+    if (accesses > 0) working_set_ += bytes;
     if (bytes > 0) {
       totals_.fast_accesses += accesses *
                                static_cast<double>(target_.bytes(id, 0)) /
@@ -89,20 +97,55 @@ void Managed::look(const Capacities& capacities) {
   }
 }
 
-MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
-                           Mover& mover, Nanos window_ns, bool hold) {
+Refusal Managed::held() const {
+  if (pressure_ != Refusal::kNone) return pressure_;
+  if (slowdown_.holding()) return Refusal::kSlowdown;
+  if (thrash_.holding()) return Refusal::kThrashing;
+  return Refusal::kNone;
+}
+
+// What the window that is over says to the guards.
+void Managed::judge_window(Nanos window_ns) {
+  const double seconds = 1e-9 * static_cast<double>(window_ns);
+  if (seconds <= 0) return;  // the clock stood still: nothing can be said
+  const bool moved = landed_.bytes > 0 || landed_.planned;
+  slowdown_.end_window({static_cast<double>(operators_) / seconds,
+                        totals_.accesses / seconds, moved});
+  const double share =
+      totals_.accesses > 0 ? totals_.fast_accesses / totals_.accesses : 0;
+  thrash_.end_window({working_set_, tiers_[0].capacity, landed_.bytes,
+                      landed_.returned, share});
+  const double sample =
+      samples_ > 0 ? sampled_ / static_cast<double>(samples_) : 0;
+  guards_.payback().end_window(objects_, window_ns, sample);
+  blacklist_.end_window(window_);
+  operators_ = 0;
+}
+
+MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
+                           MoveThread& moves, Nanos window_ns, Brake brake) {
   look(capacities);
+  judge_window(window_ns);
+  pressure_ = brake.refusal;
   MoveTotals totals;
-  if (!hold) {
+  // On the emulated machine a call takes the emulator's time, tens of times
+  // what its memory would: no measure beside heat.
+  const double ns_per_byte = landed_.bytes > 0 && !machine_->emulated
+                                 ? static_cast<double>(landed_.took) /
+                                       static_cast<double>(landed_.bytes)
+                                 : 0;
+  landed_ = {};
+  if (!brake.paused) {
     const auto refused_before = guards_.refused();
-    const View view{window_,  window_ns, bucket.available(kernel_->now()),
-                    objects_, tiers_,    move_ns_per_byte_};
+    const View view{window_,  window_ns, budget.available(kernel_->now()),
+                    objects_, tiers_,    ns_per_byte};
     auto wanted = policy_->decide(view);
     if (plan_ && plan_->in_force()) wanted.clear();
     const auto bytes_to_move = [&](ObjectId id, TierId to) {
       return target_.bytes(id) - target_.bytes(id, to);
     };
-    const auto admitted = guards_.admit(view, wanted, bytes_to_move);
+    const auto admitted = guards_.admit(
+        view, wanted, bytes_to_move, in_flight() ? Refusal::kInFlight : held());
     totals.decided = wanted.size();
     totals.admitted = admitted.size();
     for (const auto& move : admitted) {
@@ -111,32 +154,61 @@ MoveTotals Managed::decide(const Capacities& capacities, TokenBucket& bucket,
     for (std::size_t i = 0; i < kRefusals; ++i) {
       totals.refused[i] = guards_.refused()[i] - refused_before[i];
     }
-    if (!admitted.empty()) {
-      const auto ordered = orders(admitted);
-      totals.extents = extents_of(ordered, kernel_->page_bytes());
-      const Nanos began = kernel_->now();
-      const auto outcomes =
-          mover.move(*kernel_, *machine_, target_.pid(), ordered);
-      totals.calls_ns = static_cast<std::uint64_t>(kernel_->now() - began);
-      for (const auto& outcome : outcomes) remember(outcome, totals);
-      bucket.take(totals.moved_bytes() + totals.dragged);
+    auto ordered = orders(admitted);
+    if (!ordered.empty()) {
+      send(std::move(ordered), totals, false, budget, moves);
     }
   }
-  const auto moved = static_cast<double>(totals.moved_bytes() + totals.dragged);
-  // On the emulated machine a call takes the emulator's time, tens of times
-  // what its memory would: no measure beside heat.
-  move_ns_per_byte_ = moved > 0 && !machine_->emulated
-                          ? static_cast<double>(totals.calls_ns) / moved
-                          : 0;
   totals_.moves.add(totals);
   close_window();
   return totals;
 }
 
-MoveTotals Managed::follow_plan(std::vector<Bytes>& room, TokenBucket& bucket,
-                                Mover& mover) {
+MoveTotals Managed::follow_plan(std::vector<Bytes>& room, BudgetShare budget,
+                                MoveThread& moves) {
+  if (in_flight()) return {};
+  std::vector<MoveOrder> orders;
   auto totals = plan_->act(
-      {*kernel_, *machine_, target_, guards_, mover, bucket, room, window_});
+      {*kernel_, *machine_, target_, guards_, budget, room, window_,
+       moves.moves(), slowdown_.holding() ? Refusal::kSlowdown : pressure_},
+      orders);
+  if (!orders.empty()) send(std::move(orders), totals, true, budget, moves);
+  totals_.moves.add(totals);
+  return totals;
+}
+
+void Managed::send(std::vector<MoveOrder> orders, const MoveTotals& totals,
+                   bool planned, BudgetShare budget, MoveThread& moves) {
+  Flight flight{window_, totals.admitted_bytes, planned, {}};
+  flight.to.assign(machine_->tiers.size(), 0);
+  for (const auto& order : orders) {
+    flight.to[order.to] += order.pages.size() * kernel_->page_bytes();
+  }
+  budget.take(flight.bytes);
+  flight_ = std::move(flight);
+  moves.submit({serial_, target_.pid(), std::move(orders)});
+}
+
+Bytes Managed::arriving(TierId tier) const {
+  return flight_ ? flight_->to[tier] : 0;
+}
+
+MoveTotals Managed::landed(const MoveThread::Done& done, BudgetShare budget) {
+  CHECK(flight_ && done.batch.owner == serial_);
+  const Flight flight = *std::exchange(flight_, std::nullopt);
+  const auto totals = totals_of(done, kernel_->page_bytes());
+  const Bytes used = totals.moved_bytes() + totals.dragged;
+  if (used < flight.bytes) budget.give_back(flight.bytes - used);
+  if (used > flight.bytes) budget.take(used - flight.bytes);
+  if (!flight.planned) {
+    landed_.bytes += used;
+    landed_.took += done.took_ns;
+    if (!machine_->emulated) guards_.payback().landed(used, done.took_ns);
+    for (const auto& outcome : done.outcomes) remember(outcome, flight.window);
+  } else if (plan_) {
+    landed_.planned = true;
+    plan_->landed(done, target_, kernel_->now());
+  }
   totals_.moves.add(totals);
   return totals;
 }
@@ -147,27 +219,33 @@ std::string Managed::explain(ObjectId id) const {
   return plan_->in_force() ? plan : policy_->explain(id) + " (" + plan + ")";
 }
 
-std::vector<MoveOrder> Managed::orders(const std::vector<Move>& moves) const {
+std::vector<MoveOrder> Managed::orders(const std::vector<Move>& moves) {
   std::vector<MoveOrder> out;
   for (const auto& move : moves) {
-    out.push_back(
-        {move.object, move.from, move.to, target_.pages(move.object)});
+    auto pages = target_.pages(move.object);
+    blacklist_.leave_out(pages, window_);
+    if (pages.empty()) {
+      guards_.failed(move.object, window_);
+      continue;
+    }
+    out.push_back({move.object, move.from, move.to, std::move(pages)});
   }
   return out;
 }
 
-void Managed::remember(const MoveOutcome& outcome, MoveTotals& totals) {
-  const Bytes page = kernel_->page_bytes();
+void Managed::remember(const MoveOutcome& outcome, std::int64_t window) {
   if (outcome.moved > 0) {
-    totals.moved[{outcome.from, outcome.to}] += outcome.moved * page;
-    totals.dragged += outcome.dragged * page;
-    guards_.moved({outcome.object, outcome.from, outcome.to}, window_);
+    const Move move{outcome.object, outcome.from, outcome.to};
+    if (guards_.returns(move, window, thrash_span_)) {
+      landed_.returned += outcome.moved * kernel_->page_bytes();
+    }
+    guards_.moved(move, window);
   }
-  for (const auto& [reason, pages] : outcome.failed) {
-    totals.failed[reason] += pages;
+  for (const auto& [reason, pages] : outcome.stuck) {
+    blacklist_.failed(pages, reason, window);
   }
   if (outcome.failures() > outcome.moved) {
-    guards_.failed(outcome.object, window_);
+    guards_.failed(outcome.object, window);
   }
   target_.note(outcome);
 }
@@ -199,6 +277,8 @@ TargetReport Managed::report() const {
   out.name = target_.name();
   out.windows = window_;
   out.unmanaged = target_.unmanaged();
+  out.held = held();
+  out.blacklisted = blacklist_.ranges();
   out.policy_counts = policy_->counts();
   if (plan_) out.plan = plan_->report();
   for (TierId t = 0; t < machine_->tiers.size(); ++t) {

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/budget.h"
+#include "daemon/fast_shares.h"
 #include "daemon/guards.h"
-#include "daemon/mover.h"
+#include "daemon/move_thread.h"
 #include "daemon/planned.h"
 #include "daemon/target.h"
 #include "daemon/totals.h"
@@ -19,14 +22,26 @@ namespace thermocline {
 
 class Managed {
  public:
-  Managed(Kernel& kernel, const Machine& machine, Target target,
-          std::unique_ptr<Policy> policy, Guards::Options guards);
+  /// `serial` tells it from all others of this service, past ones included.
+  Managed(Kernel& kernel, const Machine& machine, std::uint64_t serial,
+          Target target, std::unique_ptr<Policy> policy,
+          Guards::Options guards);
 
+  std::uint64_t serial() const { return serial_; }
   const Target& target() const { return target_; }
   const Policy& policy() const { return *policy_; }
   /// The policy's heat of a region; 0 where it says nothing finite.
   double heat(ObjectId id) const;
   const Guards& guards() const { return guards_; }
+  const SlowdownWatch& slowdown() const { return slowdown_; }
+  const ThrashWatch& thrash() const { return thrash_; }
+  const Blacklist& blacklist() const { return blacklist_; }
+
+  /// Its part of fast memory among several targets.
+  const FastShare& share() const { return share_; }
+  void set_share(FastShare share) { share_ = share; }
+  /// Keeps other daemons off the process as long as this is there.
+  void keep(Claim claim) { claim_ = std::move(claim); }
   /// Why a region is where it is, as its policy says.
   std::string explain(ObjectId id) const;
   void set_policy(std::unique_ptr<Policy> policy);
@@ -45,15 +60,32 @@ class Managed {
 
   /// How the tiers may be used by this target now.
   using Capacities = std::vector<Bytes>;
-  /// Ends the window: decides, and moves unless `hold`. Returns what was
-  /// decided and moved; takes moved bytes from the bucket.
-  MoveTotals decide(const Capacities& capacities, TokenBucket& bucket,
-                    Mover& mover, Nanos window_ns, bool hold);
+  // What the world outside says to moves.
+  struct Brake {
+    bool paused = false;  // nothing is decided
+    Refusal refusal = Refusal::kNone;
+  };
+  /// Ends the window: decides, and has it moved as far as the guards let.
+  /// Returns what was decided; takes its bytes from the budget.
+  MoveTotals decide(const Capacities& capacities, BudgetShare budget,
+                    MoveThread& moves, Nanos window_ns, Brake brake);
 
-  /// Moves what the plan wants now. `room`: free by tier; brought up to date.
-  /// Requires: plan().
-  MoveTotals follow_plan(std::vector<Bytes>& room, TokenBucket& bucket,
-                         Mover& mover);
+  /// Has moved what the plan wants now. `room`: free by tier; brought up to
+  /// date. Requires: plan().
+  MoveTotals follow_plan(std::vector<Bytes>& room, BudgetShare budget,
+                         MoveThread& moves);
+
+  /// Whether a batch of its moves is on its way: nothing else is moved then.
+  bool in_flight() const { return flight_.has_value(); }
+  /// Which brake is on; kNone: none.
+  Refusal held() const;
+  /// The observer told that an operator ran.
+  void progressed() { ++operators_; }
+  /// Bytes on their way to a tier.
+  Bytes arriving(TierId tier) const;
+  /// Takes over what became of the batch; gives back to the budget what was
+  /// not moved after all. Requires: in_flight(), and the batch is its own.
+  MoveTotals landed(const MoveThread::Done& done, BudgetShare budget);
 
   TargetReport report() const;
   /// Estimated accesses of a region in the last whole window.
@@ -65,16 +97,28 @@ class Managed {
   ObjectId after(ObjectId id) const;
   void find_neighbours();
   void look(const Capacities& capacities);
-  std::vector<MoveOrder> orders(const std::vector<Move>& moves) const;
-  void remember(const MoveOutcome& outcome, MoveTotals& totals);
+  void judge_window(Nanos window_ns);
+  std::vector<MoveOrder> orders(const std::vector<Move>& moves);
+  void send(std::vector<MoveOrder> orders, const MoveTotals& totals,
+            bool planned, BudgetShare budget, MoveThread& moves);
+  void remember(const MoveOutcome& outcome, std::int64_t window);
   void close_window();
+
+  struct Flight {
+    std::int64_t window = 0;  // in which it was decided
+    Bytes bytes = 0;          // taken from the budget
+    bool planned = false;
+    std::vector<Bytes> to;  // by tier
+  };
 
   Kernel* kernel_;
   const Machine* machine_;
+  std::uint64_t serial_;
   Target target_;
   std::unique_ptr<Policy> policy_;
   Guards guards_;
   std::unique_ptr<Planned> plan_;
+  std::optional<Flight> flight_;
   std::int64_t window_ = 0;
   std::vector<double> loads_;  // by region, in the current window
   std::vector<double> stores_;
@@ -84,7 +128,25 @@ class Managed {
   std::vector<ObjectId> after_;  // by object: who begins where it ended
   std::vector<TierView> tiers_;
   TargetReport totals_;
-  double move_ns_per_byte_ = 0;  // in the window before; 0: none were made
+  // Of what landed since the last decision.
+  struct Landed {
+    Bytes bytes = 0;
+    Nanos took = 0;
+    Bytes returned = 0;
+    bool planned = false;
+  };
+  Landed landed_;
+  SlowdownWatch slowdown_;
+  ThrashWatch thrash_;
+  Blacklist blacklist_;
+  std::int64_t thrash_span_;
+  Refusal pressure_ = Refusal::kNone;
+  FastShare share_;
+  Claim claim_;
+  Bytes working_set_ = 0;        // in the window
+  std::uint64_t operators_ = 0;  // in the window
+  double sampled_ = 0;           // accesses, since the start
+  std::uint64_t samples_ = 0;    // likewise
 };
 
 }  // namespace thermocline

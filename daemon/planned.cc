@@ -82,6 +82,7 @@ void Planned::look() {
 
 Refusal Planned::judge(const Means& means, const PlanFollower::Wish& wish,
                        Bytes bytes, Bytes budget) const {
+  if (means.hold != Refusal::kNone) return means.hold;
   const Address last = wish.live.address + wish.live.bytes - 1;
   for (Address at = wish.live.address; at <= last;
        at = std::min(last + 1, at + means.target.region_bytes())) {
@@ -97,14 +98,14 @@ Refusal Planned::judge(const Means& means, const PlanFollower::Wish& wish,
   return Refusal::kNone;
 }
 
-MoveTotals Planned::act(const Means& means) {
+MoveTotals Planned::act(const Means& means, std::vector<MoveOrder>& orders) {
   MoveTotals totals;
   const Nanos now = means.kernel.now();
   const Bytes page = means.kernel.page_bytes();
-  Bytes budget = means.bucket.available(now);
+  BudgetShare share = means.budget;
+  Bytes budget = share.available(now);
   Bytes at_once = 0;
-  Wishes admitted;
-  std::vector<MoveOrder> orders;
+  sent_.clear();
   for (const auto& wish : follower_.due(now)) {
     auto pages = whole_pages(wish.live, page);
     TierId from = wish.from;
@@ -135,52 +136,40 @@ MoveTotals Planned::act(const Means& means) {
     means.room[from] += bytes;
     ++totals.admitted;
     totals.admitted_bytes += bytes;
-    admitted.push_back(wish);
+    sent_.push_back(wish);
     const auto object = means.target.find(pages.front()).value_or(0);
     orders.push_back({object, from, wish.to, std::move(pages)});
   }
-  if (!orders.empty()) carry_out(means, admitted, orders, totals);
+  sent_dry_ = !means.moves;
   return totals;
 }
 
-void Planned::carry_out(const Means& means, const Wishes& wishes,
-                        const std::vector<MoveOrder>& orders,
-                        MoveTotals& totals) {
-  const Bytes page = means.kernel.page_bytes();
-  totals.extents = extents_of(orders, page);
-  const Nanos began = means.kernel.now();
-  const auto outcomes =
-      means.mover.move(means.kernel, means.machine, means.target.pid(), orders);
-  const Nanos now = means.kernel.now();
-  totals.calls_ns = static_cast<std::uint64_t>(now - began);
-  const bool dry = !means.mover.moves();
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const auto& outcome = outcomes[i];
+void Planned::landed(const MoveThread::Done& done, Target& target, Nanos now) {
+  const auto wishes = std::exchange(sent_, {});
+  if (wishes.size() != done.outcomes.size()) return;
+  std::size_t all = 0;
+  for (const auto& order : done.batch.orders) all += order.pages.size();
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    const auto& outcome = done.outcomes[i];
+    const auto& pages = done.batch.orders[i].pages;
     const auto failures = outcome.failures();
-    for (const auto& [reason, pages] : outcome.failed) {
-      totals.failed[reason] += pages;
-    }
-    if (outcome.moved > 0) {
-      totals.moved[{outcome.from, outcome.to}] += outcome.moved * page;
-      totals.dragged += outcome.dragged * page;
-      for (const Address at : orders[i].pages) {
-        if (const auto id = means.target.find(at)) means.target.want(*id);
-      }
+    for (const Address at : pages) {
+      if (outcome.moved == 0) break;
+      if (const auto id = target.find(at)) target.want(*id);
     }
     if (failures > 0 && failures >= outcome.moved) {
       follower_.refused(wishes[i], now, outcome.failed.contains(ENOMEM));
       continue;
     }
     // Of a call for all, its share; nothing is learned from one without copies.
-    const auto share = static_cast<double>(outcome.moved * page) /
-                       static_cast<double>(totals.admitted_bytes);
-    const auto took = static_cast<double>(now - began) * share;
+    const auto share = static_cast<double>(pages.size()) /
+                       static_cast<double>(std::max<std::size_t>(1, all));
+    const auto took = static_cast<double>(done.took_ns) * share;
     follower_.done(wishes[i], now,
-                   dry || outcome.moved < orders[i].pages.size()
+                   sent_dry_ || outcome.moved < pages.size()
                        ? 0
                        : static_cast<Nanos>(took));
   }
-  means.bucket.take(totals.moved_bytes() + totals.dragged);
 }
 
 std::vector<std::string> Planned::news() {

@@ -21,8 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/budget.h"
 #include "daemon/guards.h"
-#include "daemon/mover.h"
+#include "daemon/move_thread.h"
 #include "daemon/plan_maker.h"
 #include "daemon/target.h"
 #include "daemon/totals.h"
@@ -55,13 +56,18 @@ class Planned {
     const Machine& machine;
     Target& target;
     Guards& guards;
-    Mover& mover;
-    TokenBucket& bucket;
+    BudgetShare budget;
     std::vector<Bytes>& room;  // free by tier, for moves; they change it
     std::int64_t window = 0;
+    bool moves = true;              // false: a dry run
+    Refusal hold = Refusal::kNone;  // none may be made, for the time being
   };
-  /// Moves what is due, or counts why not.
-  MoveTotals act(const Means& means);
+  /// What is due, as orders, or counts why not. Until landed() has told what
+  /// became of them, it must not be asked again.
+  MoveTotals act(const Means& means, std::vector<MoveOrder>& orders);
+  /// What became of the orders of the last act(). Those of a plan before this
+  /// one change nothing.
+  void landed(const MoveThread::Done& done, Target& target, Nanos now);
 
   /// What its user should be told of since the last call.
   std::vector<std::string> news();
@@ -73,12 +79,12 @@ class Planned {
   using Wishes = std::vector<PlanFollower::Wish>;
   Refusal judge(const Means& means, const PlanFollower::Wish& wish, Bytes bytes,
                 Bytes budget) const;
-  void carry_out(const Means& means, const Wishes& wishes,
-                 const std::vector<MoveOrder>& orders, MoveTotals& totals);
 
   std::shared_ptr<const PlanBasis> basis_;
   PlanFollower follower_;
   std::unique_ptr<PlanMaker> maker_;
+  Wishes sent_;  // what the orders on their way are for
+  bool sent_dry_ = false;
   std::string trouble_;  // why there is no plan
   std::vector<std::string> news_;
 };

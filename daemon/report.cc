@@ -102,6 +102,8 @@ json to_json(const TargetReport& target, const Machine& machine) {
       {"moves", to_json(target.moves, machine)},
       {"policy_counts", target.policy_counts}};
   if (target.plan) out["plan"] = to_json(*target.plan);
+  if (target.held != Refusal::kNone) out["held"] = refusal_name(target.held);
+  if (target.blacklisted > 0) out["blacklisted_ranges"] = target.blacklisted;
   return out;
 }
 

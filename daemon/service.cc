@@ -19,7 +19,9 @@ Service::Service(Kernel& kernel, Machine machine, Options options,
       machine_(std::move(machine)),
       options_(std::move(options)),
       make_policy_(std::move(make_policy)),
-      bucket_(options_.budget, options_.target.region_bytes, kernel.now()),
+      budget_(options_.budget, options_.target.region_bytes, kernel.now()),
+      moves_budget_(*budget_.add("migration", 1)),
+      finder_(kernel, options_.find),
       window_began_(kernel.now()) {}
 
 Result<std::unique_ptr<Service>> Service::make(Kernel& kernel, Machine machine,
@@ -29,10 +31,16 @@ Result<std::unique_ptr<Service>> Service::make(Kernel& kernel, Machine machine,
   std::unique_ptr<Service> service(new Service(
       kernel, std::move(machine), std::move(options), std::move(make_policy)));
   const auto& wanted = service->options_;
+  for (const auto& rule : wanted.find) {
+    if (auto status = check_rule(rule); !status) return status.error();
+  }
   const auto policy =
       service->make_policy_(wanted.policy, wanted.policy_options);
   if (!policy) return policy.error();
   if (auto status = service->choose_mover(); !status) return status.error();
+  service->moves_thread_ =
+      std::make_unique<MoveThread>(kernel, service->machine_, *service->mover_,
+                                   service->options_.move_thread);
   return service;
 }
 
@@ -92,17 +100,36 @@ std::vector<int> Service::pids() const {
   return out;
 }
 
-Status Service::attach(int pid) {
+Result<std::unique_ptr<Policy>> Service::make_guarded_policy(
+    const std::string& name, const std::string& options) const {
+  auto policy = make_policy_(name, options);
+  if (!policy) return policy;
+  auto fallback =
+      Registry<Policy>::make("policy", "first_touch", nlohmann::json::object());
+  if (!fallback) return fallback;
+  return guard_policy(*std::move(policy), *std::move(fallback),
+                      options_.policy_guard);
+}
+
+Status Service::attach(int pid, std::optional<FastShare> share) {
+  if (share && !(share->weight > 0)) {
+    return invalid("a target's weight must be above 0");
+  }
   if (find(pid) != nullptr) {
     return invalid("pid " + std::to_string(pid) + " is managed already");
   }
   auto target = Target::attach(kernel_, machine_, pid, options_.target);
   if (!target) return target.error();
-  auto policy = make_policy_(options_.policy, options_.policy_options);
+  // Who only watches is in nobody's way.
+  auto claim = mover_->moves() ? kernel_.claim(pid) : Claim();
+  if (!claim) return claim.error();
+  auto policy = make_guarded_policy(options_.policy, options_.policy_options);
   if (!policy) return policy.error();
-  managed_.push_back(
-      std::make_unique<Managed>(kernel_, machine_, *std::move(target),
-                                *std::move(policy), options_.guards));
+  managed_.push_back(std::make_unique<Managed>(
+      kernel_, machine_, serials_++, *std::move(target), *std::move(policy),
+      options_.guards));
+  managed_.back()->set_share(share.value_or(options_.share));
+  managed_.back()->keep(*std::move(claim));
   make_plan(*managed_.back());
   return {};
 }
@@ -112,6 +139,7 @@ Status Service::detach(int pid) {
     if (managed_[i]->target().pid() != pid) continue;
     WindowReport unused;
     let_go(i, unused);
+    finder_.give_up(pid);  // or a rule would bring it back
     return {};
   }
   return not_found("pid " + std::to_string(pid) +
@@ -122,6 +150,7 @@ void Service::let_go(std::size_t index, WindowReport& report) {
   auto last = managed_[index]->report();
   last.ended = true;
   tensors_.forget(last.pid);
+  moves_thread_->drop(managed_[index]->serial());
   managed_.erase(managed_.begin() + static_cast<std::ptrdiff_t>(index));
   report.targets.push_back(last);
   if (ended_.size() == kMostEnded) ended_.erase(ended_.begin());
@@ -165,8 +194,9 @@ void Service::retry_unknown() {
 
 void Service::hear(const ObserverEvent& event) {
   for (const auto& one : managed_) {
-    if (one->plan() == nullptr || one->target().pid() != event.pid) continue;
-    one->plan()->hear(event, kernel_.now());
+    if (one->target().pid() != event.pid) continue;
+    if (std::holds_alternative<Operator>(event.what)) one->progressed();
+    if (one->plan() != nullptr) one->plan()->hear(event, kernel_.now());
   }
   if (const auto* tensor = std::get_if<Tensor>(&event.what)) {
     tensors_.born(event.pid, *tensor);
@@ -197,8 +227,15 @@ Managed::Capacities Service::capacities(const Managed& managed) const {
     // Unknown: what the target has there is all that it may have.
     out.push_back(managed.target().footprint(t));
     if (!tier) continue;
-    const Bytes have =
-        out[t] + tier->free + share(tier->inactive_file, options_.reclaim);
+    Bytes free = tier->free + share(tier->inactive_file, options_.reclaim);
+    for (const auto& other : managed_) {
+      // On its way there, and not yet counted as used.
+      if (other.get() != &managed) free -= std::min(free, other->arriving(t));
+    }
+    Bytes have = out[t] + free;
+    if (t == 0 && managed_.size() > 1) {
+      have = std::min(have, share_of_fast(managed, free));
+    }
     const Bytes left = share(tier->total, options_.headroom);
     out[t] = have > left ? have - left : 0;
   }
@@ -210,6 +247,53 @@ Managed::Capacities Service::capacities(const Managed& managed) const {
   return out;
 }
 
+void Service::find_targets() {
+  if (options_.find.empty() || window_ % options_.find_every != 0) return;
+  for (const auto& found : finder_.look(pids())) {
+    const auto status = attach(found.pid, found.share);
+    if (status) continue;
+    finder_.give_up(found.pid);
+    // One that has just ended is nobody's concern.
+    if (status.error().code == Error::Code::kNotFound) continue;
+    notice("pid " + std::to_string(found.pid) +
+           " was found and cannot be managed: " + status.error().message);
+  }
+}
+
+void Service::collect_moves() {
+  for (const auto& done : moves_thread_->take()) {
+    const auto at = std::find_if(managed_.begin(), managed_.end(),
+                                 [&](const auto& managed) {
+                                   return managed->serial() == done.batch.owner;
+                                 });
+    // Moved all the same, though its target has been let go meanwhile.
+    other_moves_.add(at == managed_.end()
+                         ? totals_of(done, kernel_.page_bytes())
+                         : (*at)->landed(done, moves_budget()));
+  }
+}
+
+void Service::finish_moves() {
+  moves_thread_->finish();
+  collect_moves();
+  moves_.add(std::exchange(other_moves_, {}));
+}
+
+// The part of the fastest tier that is its own among all targets: `free` and
+// what they have there together, divided.
+Bytes Service::share_of_fast(const Managed& managed, Bytes free) const {
+  Bytes all = free;
+  std::vector<FastClaim> claims;
+  std::size_t own = 0;
+  for (const auto& one : managed_) {
+    if (one.get() == &managed) own = claims.size();
+    const auto& target = one->target();
+    all += target.footprint(0);
+    claims.push_back({one->share(), target.footprint() + target.newborn()});
+  }
+  return divide_fast(all, claims)[own];
+}
+
 WindowReport Service::end_window() {
   WindowReport report;
   const Nanos now = kernel_.now();
@@ -219,14 +303,18 @@ WindowReport Service::end_window() {
   for (std::size_t i = managed_.size(); i-- > 0;) {
     if (!managed_[i]->refresh()) let_go(i, report);
   }
+  find_targets();
   retry_unknown();
   for (const auto& one : managed_) {
-    report.moves.add(one->decide(capacities(*one), bucket_, *mover_,
-                                 report.length_ns, paused_));
+    const auto pressure =
+        memory_pressure(kernel_, one->target().pid(), options_.pressure);
+    report.moves.add(one->decide(capacities(*one), moves_budget(),
+                                 *moves_thread_, report.length_ns,
+                                 {paused_, pressure}));
+    collect_moves();
     report.targets.push_back(one->report());
   }
-  report.moves.add(planned_moves_);
-  planned_moves_ = {};
+  report.moves.add(std::exchange(other_moves_, {}));
   report.samples = window_samples_;
   samples_.add(window_samples_);
   moves_.add(report.moves);
@@ -240,7 +328,7 @@ Status Service::set_policy(const std::string& name,
   std::vector<std::unique_ptr<Policy>> fresh;
   // One more than needed: so that a bad name is refused without targets too.
   for (std::size_t i = 0; i <= managed_.size(); ++i) {
-    auto policy = make_policy_(name, options);
+    auto policy = make_guarded_policy(name, options);
     if (!policy) return policy.error();
     fresh.push_back(*std::move(policy));
   }

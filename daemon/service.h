@@ -12,10 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "daemon/guarded_policy.h"
 #include "daemon/managed.h"
 #include "daemon/node_memory.h"
 #include "daemon/observer_figures.h"
 #include "daemon/policy_maker.h"
+#include "daemon/pressure.h"
+#include "daemon/target_finder.h"
 #include "daemon/tensors.h"
 #include "daemon/totals.h"
 #include "tracer/observer_server.h"
@@ -29,6 +32,7 @@ class Service {
     std::string policy = "hottest_first";
     std::string policy_options = "{}";  // JSON
     std::string mover = "numa";
+    bool move_thread = true;  // moves are made beside the loop
     bool allow_numa_balancing = false;
     Bytes budget = Bytes{256} << 20;  // bytes/s that moves may use; 0: none
     // Share of each tier that is left free, for the kernel: above its low
@@ -41,6 +45,11 @@ class Service {
     double reclaim = 0;  // share of inactive page cache taken for free
     Target::Options target;
     Guards::Options guards;
+    PressureOptions pressure;
+    PolicyGuardOptions policy_guard;
+    FastShare share;               // of a target that is attached without one
+    std::vector<TargetRule> find;  // processes to manage as they come
+    std::int64_t find_every = 5;   // windows
     // What plans are made from, for each target; none: no plans.
     std::shared_ptr<const PlanBasis> plan;
   };
@@ -50,9 +59,11 @@ class Service {
                                                Options options,
                                                PolicyMaker make_policy);
 
-  /// Manages a process from now on. Errors: as Target::attach; kInvalid when
-  /// it is managed already.
-  Status attach(int pid);
+  /// Manages a process from now on. `share`: its part of fast memory among
+  /// several targets; none: that of the options. Errors: as Target::attach;
+  /// kInvalid when it is managed already, by us or by another daemon that
+  /// moves pages, and for a weight that is not above 0.
+  Status attach(int pid, std::optional<FastShare> share = {});
   /// Errors: kNotFound when it is not managed.
   Status detach(int pid);
 
@@ -73,17 +84,29 @@ class Service {
 
   /// Ends the window: every target is brought up to date, decided on and
   /// moved. Targets that have ended are let go and reported once as ended.
+  /// What is moved beside the loop is reported with the window in which it
+  /// came back.
   WindowReport end_window();
+
+  /// Readable when moves have come back; -1: never.
+  int moves_descriptor() const { return moves_thread_->descriptor(); }
+  /// Takes over what was moved since the last call.
+  void collect_moves();
+  /// Waits for the moves that are on their way, and takes them over.
+  void finish_moves();
 
   /// For all targets, from the next window. Errors: as make(); the old policy
   /// then stays.
   Status set_policy(const std::string& name, const std::string& options);
-  void set_budget(Bytes bytes_per_s) { bucket_.set_rate(bytes_per_s); }
+  void set_budget(Bytes bytes_per_s) { budget_.set_rate(bytes_per_s); }
   void pause(bool paused) { paused_ = paused; }
 
   const Machine& machine() const { return machine_; }
   const Options& options() const { return options_; }
-  Bytes budget() const { return bucket_.rate(); }
+  Bytes budget() const { return budget_.rate(); }
+  /// Shared by moves ("migration") and whoever else registers.
+  Budget& shared_budget() { return budget_; }
+  const Budget& shared_budget() const { return budget_; }
   bool paused() const { return paused_; }
   /// Why nothing is moved, in one line; empty when moves are made.
   const std::string& dry_reason() const { return dry_reason_; }
@@ -117,9 +140,14 @@ class Service {
   Status choose_mover();
   bool attribute(const Sample& sample, int pid);
   void retry_unknown();
+  void find_targets();
   void let_go(std::size_t index, WindowReport& report);
+  Result<std::unique_ptr<Policy>> make_guarded_policy(
+      const std::string& name, const std::string& options) const;
+  BudgetShare moves_budget() { return {budget_, moves_budget_}; }
   // Bytes of each tier that a target may have now.
   Managed::Capacities capacities(const Managed& managed) const;
+  Bytes share_of_fast(const Managed& managed, Bytes free) const;
   // In service_plans.cc, as what is public of plans.
   void make_plan(Managed& managed);
   Room room_for_plan(const Managed& managed) const;
@@ -132,10 +160,14 @@ class Service {
   Options options_;
   PolicyMaker make_policy_;
   std::unique_ptr<Mover> mover_;
+  std::unique_ptr<MoveThread> moves_thread_;  // uses the mover
+  std::uint64_t serials_ = 0;
   std::string dry_reason_;
-  TokenBucket bucket_;
+  Budget budget_;
+  Budget::Id moves_budget_;
   bool paused_ = false;
   std::vector<std::unique_ptr<Managed>> managed_;
+  TargetFinder finder_;
   std::vector<TargetReport> ended_;
   TensorTable tensors_;
   ObserverFigures figures_;
@@ -144,7 +176,7 @@ class Service {
   std::vector<std::string> notices_;
   std::int64_t window_ = 0;
   Nanos window_began_;
-  MoveTotals planned_moves_;  // in this window
+  MoveTotals other_moves_;  // in this window, not decided at its end
   SampleTotals window_samples_;
   SampleTotals samples_;
   MoveTotals moves_;

@@ -32,7 +32,7 @@ Room Service::room_for_plan(const Managed& managed) const {
   // What is no tensor is born in the fastest tier, too, and not planned for.
   room.capacity[0] -= std::min(room.capacity[0], options_.plan->beside);
   room.copy_bytes_per_s =
-      static_cast<double>(std::max<Bytes>(1, bucket_.rate()));
+      static_cast<double>(std::max<Bytes>(1, budget_.rate()));
   return room;
 }
 
@@ -61,19 +61,21 @@ void Service::follow_plans() {
       notice("pid " + std::to_string(one->target().pid()) + ": " + line);
     }
     const auto due = one->plan()->next_due();
-    if (paused_ || !due || *due > kernel_.now()) continue;
+    if (paused_ || one->in_flight()) continue;
+    if (!due || *due > kernel_.now()) continue;
     if (room_.empty() || kernel_.now() - room_at_ >= kRoomHolds) {
       room_ = room_for_moves();
       room_at_ = kernel_.now();
     }
-    planned_moves_.add(one->follow_plan(room_, bucket_, *mover_));
+    other_moves_.add(one->follow_plan(room_, moves_budget(), *moves_thread_));
   }
+  if (moves_descriptor() < 0) collect_moves();
 }
 
 std::optional<Nanos> Service::next_due() const {
   std::optional<Nanos> out;
   for (const auto& one : managed_) {
-    if (one->plan() == nullptr || paused_) continue;
+    if (one->plan() == nullptr || paused_ || one->in_flight()) continue;
     const auto due = one->plan()->next_due();
     if (due && (!out || *due < *out)) out = due;
   }

@@ -78,8 +78,10 @@ struct TargetReport {
   std::int64_t windows = 0;
   std::vector<Bytes> bytes_by_tier;
   Bytes unmanaged = 0;
-  double accesses = 0;       // estimated, in the window
-  double fast_accesses = 0;  // of these, to bytes in the fastest tier
+  Refusal held = Refusal::kNone;  // the brake that is on
+  std::size_t blacklisted = 0;    // ranges that are left alone for now
+  double accesses = 0;            // estimated, in the window
+  double fast_accesses = 0;       // of these, to bytes in the fastest tier
   double total_accesses = 0;
   double total_fast_accesses = 0;
   MoveTotals moves;  // since it was attached

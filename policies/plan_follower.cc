@@ -329,6 +329,7 @@ void PlanFollower::done(const Wish& wish, Nanos now, Nanos took) {
   }
   lies_[t] = {wish.live.serial, wish.to};
   if (!todo_[t].open || wanted_[t] != wish.to) return;
+  if (step_.tensor(t).serial != wish.live.serial) return;  // another by now
   todo_[t].open = false;
   if (todo_[t].waited) ++counts_.moves_waited;
   if (todo_[t].birth) {
@@ -342,6 +343,7 @@ void PlanFollower::done(const Wish& wish, Nanos now, Nanos took) {
 void PlanFollower::refused(const Wish& wish, Nanos now, bool again) {
   auto& todo = todo_[wish.tensor];
   if (!todo.open) return;
+  if (step_.tensor(wish.tensor).serial != wish.live.serial) return;
   todo.waited = true;
   todo.not_before = now + kRetry;
   if (!again) close(wish.tensor);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace thermocline {
 namespace {
 
@@ -105,28 +107,39 @@ TEST_F(GuardsTest, FailuresAreLeftAloneForAWhile) {
   EXPECT_FALSE(guards.resting(2, 4 << 6));
 }
 
-TEST(TokenBucket, FillsSteadilyAndNotOver) {
-  TokenBucket bucket(1000, 0, 0);
-  EXPECT_EQ(bucket.available(0), 1000u);
-  bucket.take(1000);
-  EXPECT_EQ(bucket.available(0), 0u);
-  EXPECT_EQ(bucket.available(500'000'000), 500u);
-  EXPECT_EQ(bucket.available(100'000'000'000), 1000u);
-  // The clock never runs backwards; if it does, nothing is gained.
-  EXPECT_EQ(bucket.available(0), 1000u);
+TEST_F(GuardsTest, ABrakeHoldsAllButWhatIsOwed) {
+  const View view{0, 1, budget, objects, tiers};
+  const auto bytes = [](ObjectId, TierId) { return kMiB; };
+  const std::vector<Move> moves{{0, 0, 1}, {2, 1, 0}};
+  EXPECT_TRUE(guards.admit(view, moves, bytes, Refusal::kSlowdown).empty());
+  EXPECT_EQ(refused(Refusal::kSlowdown), 2u);
+  tiers[0].capacity = kMiB;  // it has 2 MiB there
+  EXPECT_EQ(guards.admit(view, moves, bytes, Refusal::kThrashing),
+            (std::vector<Move>{{0, 0, 1}}));
+  // While a batch is on its way nothing is sent, owed or not.
+  EXPECT_TRUE(guards.admit(view, moves, bytes, Refusal::kInFlight).empty());
 }
 
-TEST(TokenBucket, OneRegionFitsSomeDay) {
-  TokenBucket bucket(10, 100, 0);
-  bucket.take(100);
-  EXPECT_EQ(bucket.available(20'000'000'000), 100u);
+TEST_F(GuardsTest, APromotionMustEarnItsCopyBack) {
+  tiers[0] = {4 * kMiB, 2 * kMiB, 80, 80, 0, 0};
+  tiers[1].read_ns = 280;
+  tiers[1].write_ns = 280;
+  objects[2].loads = 1;
+  objects[3].loads = 10'000;
+  guards.payback().end_window(objects, 1'000'000'000, 1);
+  EXPECT_EQ(admit({{2, 1, 0}}).size(), 1u);  // no cost is known yet
+  guards.payback().landed(kMiB, 4 * kMiB);   // 4 ns a byte
+  EXPECT_EQ(admit({{2, 1, 0}, {3, 1, 0}}), (std::vector<Move>{{3, 1, 0}}));
+  EXPECT_EQ(refused(Refusal::kNoPayback), 1u);
 }
 
-TEST(TokenBucket, ZeroIsNoMoves) {
-  TokenBucket bucket(0, 100, 0);
-  EXPECT_EQ(bucket.available(1'000'000'000'000), 0u);
-  bucket.set_rate(5000);
-  EXPECT_EQ(bucket.available(1'001'000'000'000), 5000u);
+TEST_F(GuardsTest, EveryRefusalHasAName) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < kRefusals; ++i) {
+    names.insert(refusal_name(static_cast<Refusal>(i)));
+  }
+  EXPECT_EQ(names.size(), kRefusals);
+  EXPECT_FALSE(names.contains("unknown"));
 }
 
 }  // namespace

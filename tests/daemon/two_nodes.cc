@@ -109,6 +109,7 @@ void try_one(Kernel& kernel, const Machine& machine, bool huge) {
         name + "all memory starts in the slowest tier");
   Service::Options options;
   options.allow_numa_balancing = true;
+  options.move_thread = false;  // a window tells what was moved in it
   auto service = Service::make(
       kernel, machine, options,
       [](const std::string&,

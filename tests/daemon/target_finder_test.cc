@@ -1,0 +1,139 @@
+#include "daemon/target_finder.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/service.h"
+#include "tests/daemon/scripted_kernel.h"
+#include "tests/daemon/scripted_policy.h"
+
+namespace thermocline {
+namespace {
+
+constexpr Address kBase = Address{1} << 30;
+
+class TargetFinderTest : public ::testing::Test {
+ protected:
+  void process(int pid, int parent, const std::string& exe, int user = 1000,
+               int resident_mib = 100) {
+    const auto base = "proc/" + std::to_string(pid);
+    kernel.add_process(pid, kBase, 64, 1);
+    auto& stat = kernel.files[base + "/stat"];
+    stat.replace(stat.find(" S 1 ") + 3, 1, std::to_string(parent));
+    kernel.links[base + "/exe"] = exe;
+    kernel.files[base + "/status"] =
+        "Name: x\nUid:\t0\t" + std::to_string(user) + "\t0\t0\nVmRSS:\t" +
+        std::to_string(resident_mib * 1024) + " kB\n";
+  }
+  std::vector<int> look(std::vector<TargetRule> rules,
+                        const std::vector<int>& managed = {}) {
+    TargetFinder finder(kernel, std::move(rules));
+    return pids(finder.look(managed));
+  }
+  static std::vector<int> pids(const std::vector<TargetFinder::Found>& found) {
+    std::vector<int> out;
+    for (const auto& one : found) out.push_back(one.pid);
+    return out;
+  }
+  using Pids = std::vector<int>;
+  ScriptedKernel kernel;
+};
+
+TEST_F(TargetFinderTest, ByProgramAndUser) {
+  process(7, 1, "/usr/bin/python3");
+  process(8, 1, "/usr/bin/python3", 1001);
+  process(9, 1, "/opt/python3");
+  process(10, 1, "/usr/bin/bash");
+  EXPECT_EQ(look({{.exe = "python3"}}), (Pids{7, 8, 9}));
+  EXPECT_EQ(look({{.exe = "/usr/bin/python3"}}), (Pids{7, 8}));
+  EXPECT_EQ(look({{.exe = "python3", .user = 1000}}), (Pids{7, 9}));
+  EXPECT_EQ(look({{.user = 1001}}), (Pids{8}));
+  EXPECT_EQ(look({{.exe = "python3"}}, {7, 9}), (Pids{8}));
+  EXPECT_TRUE(look({}).empty());
+}
+
+TEST_F(TargetFinderTest, ByCgroupOfEitherVersionWithThoseBelow) {
+  process(7, 1, "/a");
+  process(8, 1, "/a");
+  process(9, 1, "/a");
+  kernel.files["sys/fs/cgroup/jobs/cgroup.procs"] = "7\n";
+  kernel.files["sys/fs/cgroup/jobs/one.scope/cgroup.procs"] = "8\n";
+  EXPECT_EQ(look({{.cgroup = "jobs"}}), (Pids{7, 8}));
+  EXPECT_EQ(look({{.cgroup = "/jobs/one.scope"}}), (Pids{8}));
+  EXPECT_TRUE(look({{.cgroup = "others"}}).empty());
+  kernel.files["sys/fs/cgroup/memory/old/cgroup.procs"] = "9\n";
+  EXPECT_EQ(look({{.cgroup = "old"}}), (Pids{9}));
+}
+
+TEST_F(TargetFinderTest, SmallOnesAreNotWorthIt) {
+  process(7, 1, "/a", 1000, 63);
+  process(8, 1, "/a", 1000, 64);
+  EXPECT_EQ(look({{.exe = "a"}}), (Pids{8}));
+}
+
+TEST_F(TargetFinderTest, ChildrenAreFollowed) {
+  process(7, 1, "/usr/bin/torchrun");
+  TargetFinder finder(kernel, {{.exe = "torchrun"}});
+  EXPECT_EQ(pids(finder.look({})), (Pids{7}));
+  process(8, 7, "/usr/bin/python3");
+  process(9, 8, "/usr/bin/python3");  // the child's child, a look later
+  process(10, 1, "/usr/bin/python3");
+  EXPECT_EQ(pids(finder.look({7})), (Pids{8, 9}));
+  TargetFinder alone(kernel, {{.exe = "torchrun", .children = false}});
+  alone.look({});
+  EXPECT_TRUE(alone.look({7}).empty());
+}
+
+TEST_F(TargetFinderTest, WhatWasGivenUpIsNotFoundAgain) {
+  process(7, 1, "/a");
+  TargetFinder finder(kernel, {{.exe = "a"}});
+  EXPECT_EQ(pids(finder.look({})), (Pids{7}));
+  finder.give_up(7);
+  EXPECT_TRUE(finder.look({}).empty());
+  // Another process of that pid is another process.
+  kernel.files["proc/7/stat"] = ScriptedKernel::stat_line(7, "a", 5000);
+  EXPECT_EQ(pids(finder.look({})), (Pids{7}));
+}
+
+TEST_F(TargetFinderTest, ARuleThatMeansEveryoneIsRefused) {
+  EXPECT_FALSE(check_rule({}));
+  EXPECT_FALSE(check_rule({.cgroup = "../../x"}));
+  EXPECT_FALSE(check_rule({.exe = "a", .share = {0, 0}}));
+  EXPECT_TRUE(check_rule({.user = 0}));
+}
+
+TEST_F(TargetFinderTest, TheServiceManagesWhatIsFound) {
+  constexpr Bytes kGiB = Bytes{1} << 30;
+  kernel.add_node(0, kGiB, kGiB / 2);
+  kernel.add_node(1, kGiB, kGiB / 2);
+  process(7, 1, "/usr/bin/python3");
+  process(8, 1, "/usr/bin/python3");
+  kernel.claimed = {8};  // by another daemon
+  Service::Options options;
+  options.find = {{.exe = "python3", .share = {3, 0}}};
+  options.find_every = 2;
+  auto made = Service::make(kernel, scripted_machine(), options,
+                            scripted(std::make_shared<Script>()));
+  ASSERT_TRUE(made) << made.error().message;
+  auto& service = **made;
+  service.end_window();
+  EXPECT_EQ(service.pids(), (Pids{7}));
+  EXPECT_EQ(service.find(7)->share().weight, 3);
+  ASSERT_EQ(service.notices().size(), 1u);
+  EXPECT_NE(service.notices()[0].find("another"), std::string::npos);
+  process(9, 1, "/usr/bin/python3");
+  service.end_window();
+  EXPECT_EQ(service.pids(), (Pids{7}));  // every other window
+  service.end_window();
+  EXPECT_EQ(service.pids(), (Pids{7, 9}));
+  EXPECT_EQ(service.notices().size(), 1u);  // told once
+  ASSERT_TRUE(service.detach(9));
+  service.end_window();
+  service.end_window();
+  EXPECT_EQ(service.pids(), (Pids{7}));  // it stays detached
+  options.find = {{}};
+  EXPECT_FALSE(Service::make(kernel, scripted_machine(), options,
+                             scripted(std::make_shared<Script>())));
+}
+
+}  // namespace
+}  // namespace thermocline
