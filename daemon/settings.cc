@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "daemon/guard_switches.h"
 #include "daemon/paths.h"
 
 namespace thermocline {
@@ -74,6 +75,14 @@ void add_how(CLI::App& app, Settings& s) {
                  "windows a region stays before it may move back")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
+  app.add_option_function<std::vector<std::string>>(
+         "--without",
+         [&s](const std::vector<std::string>& guards) {
+           for (const auto& guard : guards) (void)switch_off(s.service, guard);
+         },
+         "switch a guard off; may be repeated")
+      ->type_name("GUARD")
+      ->check(CLI::IsMember(guard_switches()));
   app.add_flag("--move-bound", s.service.target.move_bound,
                "also move memory that the job bound to nodes");
   app.add_flag("--move-shared", s.service.target.move_shared,
