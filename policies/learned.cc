@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "agent/account.h"
 #include "agent/agent.h"
 #include "agent/features.h"
 #include "policies/packing.h"
@@ -28,11 +29,16 @@ class Learned final : public Policy {
     std::string agent;
     double hysteresis = 0.1;
     double fill = 0.98;
+    double stake = 0.3;
+    double drift = 0.003;
     void fields(auto& f) {
       f("agent", agent, "file that thermocline train wrote");
       f("hysteresis", hysteresis, 0.0, 1000.0,
         "how much better an object must score than those it puts out");
       f("fill", fill, 0.0, 1.0, "share of each tier to fill");
+      f("stake", stake, 0.0, 1e9,
+        "windows' time that moves may lose before they have earned any");
+      f("drift", drift, 0.0, 1.0, "share of the time since, likewise");
     }
   };
 
@@ -49,10 +55,14 @@ class Learned final : public Policy {
   }
 
   Learned(Options options, Agent agent)
-      : options_(std::move(options)), agent_(std::move(agent)) {}
+      : options_(std::move(options)),
+        agent_(std::move(agent)),
+        account_({options_.stake, options_.drift}) {}
 
-  std::vector<Move> decide(const View& view) override {
+  std::vector<Move> decide(const View& given) override {
+    View view = given;
     seen_.update(view);
+    view.budget = std::min(view.budget, account_.allow(view, seen_.features()));
     agent_.score(seen_.features(), score_);
     double footprint = 0;
     for (std::size_t i = 0; i < score_.size(); ++i) {
@@ -66,6 +76,7 @@ class Learned final : public Policy {
     ns_per_byte_ =
         footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
     auto moves = pack(view, score_, {options_.hysteresis, options_.fill});
+    account_.spend(view, moves);
     for (const Move& move : moves) objects_[move.object].tier = move.to;
     return moves;
   }
@@ -113,6 +124,7 @@ class Learned final : public Policy {
  private:
   Options options_;
   Agent agent_;
+  Account account_;
   FeatureTracker seen_;
   std::vector<double> score_;
   std::vector<ObjectView> objects_;  // as the last decision leaves them

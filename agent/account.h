@@ -1,0 +1,50 @@
+// Account: moves are paid from what moves have earned.
+//
+// A forecast can be wrong, and a job unlike all that an agent was trained on.
+// So the account reckons, window by window, what the job would have lost had
+// nothing ever moved, less what it does lose: what moves earn. Bytes may move
+// for as much time as was earned and not spent, and for a small stake in
+// advance. A job whose moves do not pay loses the stake and no more; one whose
+// moves pay soon has all that it needs.
+//
+// Earnings are modelled: accesses times the latency between the tiers, taken
+// down by how far the model overrates them (were it right, what stalls could
+// not exceed the window).
+//
+// Thread safety: none. Cost: O(objects) a window.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "estimator/view.h"
+
+namespace thermocline {
+
+class Account {
+ public:
+  struct Options {
+    double stake = 0.3;    // windows' time that may be lost at first
+    double drift = 0.003;  // and of the time since, this share
+  };
+  explicit Account(Options options) : options_(options) {}
+
+  /// Takes in a window; the bytes that may move before the next. `rows`:
+  /// FeatureTracker::features() of the same view.
+  Bytes allow(const View& view, std::span<const float> rows);
+  /// What is moved of it.
+  void spend(const View& view, std::span<const Move> moves);
+  /// Earned less spent, in ns.
+  double balance_ns() const { return balance_ns_; }
+
+ private:
+  Options options_;
+  std::vector<TierId> born_in_;  // by object; kNoTier: not there
+  double balance_ns_ = 0;
+  double elapsed_ns_ = 0;
+  double stall_ = 0;  // modelled loss over the window, remembered for long
+  double move_ns_byte_ = 0;
+  std::int64_t windows_ = 0;
+};
+
+}  // namespace thermocline

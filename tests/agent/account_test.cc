@@ -1,0 +1,65 @@
+#include "agent/account.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "agent/evaluation.h"
+#include "tests/agent/toy_worlds.h"
+
+namespace thermocline {
+namespace {
+
+// A job under scores, with or without an account.
+double time_ns(const World& world, const Episode& episode, const Scorer& scorer,
+               bool kept) {
+  FeatureTracker seen;
+  Account account({});
+  std::vector<double> score;
+  return play(world, episode,
+              [&](const View& given) {
+                View view = given;
+                seen.update(view);
+                scorer(seen, view, score);
+                const Bytes may = account.allow(view, seen.features());
+                if (kept) view.budget = std::min(view.budget, may);
+                auto moves = toy_pack(view, score, 0);
+                account.spend(view, moves);
+                return moves;
+              })
+      .time_ns;
+}
+
+Scorer at_random(std::uint64_t seed) {
+  return [rng = std::mt19937_64(seed)](const FeatureTracker&, const View& view,
+                                       std::vector<double>& score) mutable {
+    score.resize(view.objects.size());
+    for (double& one : score) one = static_cast<double>(rng() % 1000);
+  };
+}
+
+TEST(Account, NonsenseLosesTheStakeAndNoMore) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const World world = training_job(seed);
+    const double still = play(world, {}, Decide()).time_ns;
+    EXPECT_GT(time_ns(world, {}, at_random(seed), false), 1.2 * still);
+    EXPECT_LT(time_ns(world, {}, at_random(seed), true), 1.03 * still);
+  }
+}
+
+TEST(Account, WhatPaysIsPaidFor) {
+  // All lies in slow memory at first, and some of it is hot.
+  Episode episode;
+  episode.start = Episode::Start::kSlow;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const World world = training_job(seed);
+    const double still = play(world, episode, Decide()).time_ns;
+    const double freely = time_ns(world, episode, greedy_scorer(), false);
+    const double kept = time_ns(world, episode, greedy_scorer(), true);
+    ASSERT_LT(freely, still);
+    EXPECT_GT(still - kept, 0.5 * (still - freely)) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace thermocline
