@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -113,6 +114,38 @@ TEST(Dqn, SameSeedSameBits) {
   };
   EXPECT_EQ(run(3), run(3));
   EXPECT_NE(run(3).first, run(4).first);
+}
+
+// Two learners that swap their gradients for the mean of both are equal after
+// every step; one that remembers nothing takes part with zeros.
+TEST(Dqn, TheHookDecidesWhatIsApplied) {
+  Dqn alone(options(0.5), 1);
+  Dqn hooked(options(0.5), 1);
+  alone.remember(frame(1, 0.4F));
+  hooked.remember(frame(1, 0.4F));
+  std::vector<float> seen;
+  hooked.set_gradient_hook(
+      [&seen](std::span<float> all) { seen.assign(all.begin(), all.end()); });
+  EXPECT_EQ(alone.learn(0), hooked.learn(0));
+  EXPECT_EQ(seen.size(), hooked.weights().size());
+  EXPECT_EQ(alone.weights(), hooked.weights());
+
+  Dqn empty(options(0.5), 1);
+  empty.set_gradient_hook([&seen](std::span<float> all) {
+    for (const float one : all) EXPECT_EQ(one, 0);
+    std::copy(seen.begin(), seen.end(), all.begin());
+  });
+  EXPECT_EQ(empty.learn(0), 0);
+  EXPECT_EQ(empty.weights(), hooked.weights());
+}
+
+TEST(Dqn, GoesOnFromWeights) {
+  Dqn one(options(0.5), 1);
+  Dqn other(options(0.5), 2);
+  ASSERT_NE(one.weights(), other.weights());
+  other.set_weights(one.weights());
+  EXPECT_EQ(other.weights(), one.weights());
+  EXPECT_EQ(score(other, 1, 1), score(one, 1, 1));
 }
 
 // A forecast is a mean of what comes, whatever the features first suggest:
