@@ -279,7 +279,9 @@ void Deeptm::ask(const View& view) {
   ObjectId* up = ups_.data();
   ObjectId* down = downs_.data();
   for (ObjectId i = 0; i < count; ++i) {
-    const bool can = (columns.movable[i] != 0) & (columns.bytes[i] > 0);
+    const bool movable = columns.movable[i] != 0;
+    const bool there = columns.bytes[i] > 0;
+    const bool can = movable & there;
     const bool want = wanted_[i] != 0;
     const bool fast = columns.tier[i] == 0;
     *up = *down = i;

@@ -251,7 +251,9 @@ class RecencyFrequency final : public Policy {
       const bool steady = (aged >= kRounds) & (score[i] >= before[i]);
       const bool is = (aged > 0) & ((ready[i] != 0) | steady);
       ready[i] = static_cast<std::uint8_t>(is);
-      const bool can = (columns.movable[i] != 0) & (columns.bytes[i] > 0);
+      const bool movable = columns.movable[i] != 0;
+      const bool there = columns.bytes[i] > 0;
+      const bool can = movable & there;
       const bool fast = columns.tier[i] == 0;
       *up = *down = i;
       up += (can & !fast & is) ? 1 : 0;
