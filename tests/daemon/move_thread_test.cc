@@ -78,7 +78,9 @@ TEST_F(MoveThreadTest, BytesThatDidNotMoveGoBackToTheBudget) {
   script->moves = {{{0, 1, 0}, {1, 1, 0}}, {}, {}};
   kernel.tables.move_error = ENOMEM;
   service->set_budget(2 * kRegion);
+  kernel.shut();  // else the window itself might collect the result
   window();
+  kernel.open();
   await_result();
   service->collect_moves();
   kernel.change([](ScriptedKernel& k) { k.time -= 1'000'000'000; });
