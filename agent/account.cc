@@ -3,38 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
-#include "agent/features.h"
 #include "estimator/access_cost.h"
+#include "estimator/tier_of.h"
 
 namespace thermocline {
-namespace {
 
-constexpr double kMemory = 0.08;  // as FeatureTracker's long one
-
-AccessCost cost_of(const TierView& tier) {
-  return access_cost(Tier{"",
-                          {},
-                          tier.capacity,
-                          tier.read_ns,
-                          tier.write_ns,
-                          tier.read_bytes_per_s,
-                          tier.write_bytes_per_s,
-                          false});
-}
-
-}  // namespace
-
-Bytes Account::allow(const View& view, std::span<const float> rows) {
+Bytes Account::allow(const View& view, const FeatureTracker& seen) {
   born_in_.resize(view.objects.size(), kNoTier);
-  const AccessCost near = cost_of(view.tiers.front());
-  const AccessCost far = cost_of(view.tiers.back());
+  const AccessCost near = access_cost(tier_of(view.tiers.front()));
+  const AccessCost far = access_cost(tier_of(view.tiers.back()));
   const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
   const double store_ns = std::max(0.0, far.store_ns - near.store_ns);
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
   double avoided = 0;
   double lost = 0;
   double footprint = 0;
-  double moves = 0;  // of the footprint, there or back, in windows
   for (const ObjectView& one : view.objects) {
     if (one.bytes == 0) {
       born_in_[one.id] = kNoTier;
@@ -48,17 +31,15 @@ Bytes Account::allow(const View& view, std::span<const float> rows) {
     avoided += modelled * (static_cast<double>(was) - static_cast<double>(is));
     lost += modelled * static_cast<double>(is);
     footprint += static_cast<double>(one.bytes);
-    const auto row = rows.subspan(one.id * kFeatures, kFeatures);
-    moves = std::max({moves, std::expm1(static_cast<double>(row[kMoveCost])),
-                      std::expm1(static_cast<double>(row[kDemoteCost]))});
   }
   ++windows_;
   elapsed_ns_ += window;
-  stall_ += std::max(kMemory, 1.0 / static_cast<double>(windows_)) *
-            (lost / window - stall_);
   const double overrated =
-      1 + std::max(stall_, (lost + std::max(0.0, avoided)) / window);
+      1 + std::max(seen.stall(), (lost + std::max(0.0, avoided)) / window);
   balance_ns_ += avoided / overrated;
+  // Of the footprint, there or back, in windows.
+  const double moves =
+      std::expm1(std::max(seen.shared(kMoveCost), seen.shared(kDemoteCost)));
   move_ns_byte_ = moves * window / std::max(footprint, 1.0);
   const double mean_ns = elapsed_ns_ / static_cast<double>(windows_);
   const double may =

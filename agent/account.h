@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "agent/features.h"
 #include "estimator/view.h"
 
 namespace thermocline {
@@ -29,9 +30,9 @@ class Account {
   };
   explicit Account(Options options) : options_(options) {}
 
-  /// Takes in a window; the bytes that may move before the next. `rows`:
-  /// FeatureTracker::features() of the same view.
-  Bytes allow(const View& view, std::span<const float> rows);
+  /// Takes in a window; the bytes that may move before the next. `seen` has
+  /// taken in the same view.
+  Bytes allow(const View& view, const FeatureTracker& seen);
   /// What is moved of it.
   void spend(const View& view, std::span<const Move> moves);
   /// Earned less spent, in ns.
@@ -42,7 +43,6 @@ class Account {
   std::vector<TierId> born_in_;  // by object; kNoTier: not there
   double balance_ns_ = 0;
   double elapsed_ns_ = 0;
-  double stall_ = 0;  // modelled loss over the window, remembered for long
   double move_ns_byte_ = 0;
   std::int64_t windows_ = 0;
 };

@@ -79,11 +79,11 @@ Result<Agent> Agent::load(const std::string& path) {
     json.at("episodes").get_to(info.episodes);
     json.at("returns").get_to(info.returns);
     json.at("gap_closed").get_to(info.gap_closed);
-    info.decisions = json.value("decisions", info.decisions);
-    info.workers = json.value("workers", info.workers);
-    info.machines = json.value("machines", info.machines);
-    info.held_out = json.value("held_out", info.held_out);
-    info.program = json.value("program", info.program);
+    json.at("decisions").get_to(info.decisions);
+    json.at("workers").get_to(info.workers);
+    json.at("machines").get_to(info.machines);
+    json.at("held_out").get_to(info.held_out);
+    json.at("program").get_to(info.program);
     impl = std::make_unique<Impl>(
         json.at("hidden").template get<std::int64_t>(), std::move(info));
     impl->network->load(archive);
@@ -106,31 +106,12 @@ Status Agent::save(const std::string& path) const {
 
 void Agent::score(std::span<const float> features,
                   std::vector<double>& out) const {
-  const c10::InferenceMode guard;
-  if (impl_->info.algorithm == "forecast") {
-    forecast_scores(impl_->network, features, impl_->info.payback, out);
-    return;
-  }
-  const auto rows = static_cast<std::int64_t>(features.size() / kFeatures);
-  const auto x = torch::from_blob(const_cast<float*>(features.data()),
-                                  {rows, static_cast<long>(kFeatures)});
-  const auto q = impl_->network->forward(x);
-  const float* at = q.data_ptr<float>();
-  out.resize(static_cast<std::size_t>(rows));
-  for (double& one : out) {
-    one = static_cast<double>(at[kToFast] - at[kToSlow]);
-    at += kActions;
-  }
+  network_scores(impl_->network, impl_->info.algorithm == "forecast",
+                 impl_->info.payback, features, out);
 }
 
 const Agent::Info& Agent::info() const { return impl_->info; }
 
 std::vector<float> Agent::weights() const { return impl_->network->weights(); }
-
-void Agent::set_weights(const std::vector<float>& weights) {
-  CHECK(impl_->network->set_weights(weights));
-}
-
-std::int64_t Agent::hidden() const { return impl_->hidden; }
 
 }  // namespace thermocline

@@ -14,7 +14,7 @@
 #include <functional>
 #include <string>
 
-#include "agent/libtorch.h"
+#include "traces/libtorch.h"
 #include "traces/result.h"
 
 namespace thermocline {

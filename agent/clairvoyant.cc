@@ -30,9 +30,9 @@ struct Problem {
 
 Problem::Problem(const World& w, const Episode& episode)
     : world(w), objects(w.bytes.size()), tiers(w.tiers.size()) {
-  const std::size_t last = episode.last == 0 ? w.windows.size() : episode.last;
+  const std::size_t last = episode.end(w);
   CHECK(tiers >= 2 && episode.first < last && episode.group >= 1);
-  steps = (last - episode.first + episode.group - 1) / episode.group;
+  steps = episode.steps(w);
   gap.assign(objects * steps, 0);
   born.assign(objects, steps);
   for (std::size_t at = 0; at < last; ++at) {
@@ -77,12 +77,12 @@ class Path {
         double least = kNever;
         TierId best = 0;
         for (std::size_t to = 0; to < p.tiers; ++to) {
-          const double one = (to == t || s + 1 == p.steps
-                                  ? 0
-                                  : p.world.move_ns(p.world.bytes[object],
-                                                    static_cast<TierId>(t),
-                                                    static_cast<TierId>(to))) +
-                             value_[(s + 1) * p.tiers + to];
+          const double one =
+              (to == t ? 0
+                       : p.world.move_ns(p.world.bytes[object],
+                                         static_cast<TierId>(t),
+                                         static_cast<TierId>(to))) +
+              value_[(s + 1) * p.tiers + to];
           // At a tie it stays: what moves for nothing disturbs the others.
           if (one < least || (one == least && to == t)) {
             least = one;

@@ -18,10 +18,6 @@ torch::Tensor tensor_of(const std::vector<float>& from, at::IntArrayRef shape) {
   return torch::from_blob(const_cast<float*>(from.data()), shape).clone();
 }
 
-torch::Tensor advantage(const torch::Tensor& q) {
-  return q.select(1, kToFast) - q.select(1, kToSlow);
-}
-
 // (N, F) with every object in one tier.
 torch::Tensor lying_in(const torch::Tensor& features, Action tier) {
   auto out = features.clone();
@@ -103,16 +99,8 @@ Dqn& Dqn::operator=(Dqn&&) noexcept = default;
 Dqn::~Dqn() = default;
 
 void Dqn::score(std::span<const float> features, std::vector<double>& out) {
-  const c10::InferenceMode guard;
-  if (impl_->options.forecasts()) {
-    forecast_scores(impl_->online, features, impl_->options.payback, out);
-    return;
-  }
-  const auto rows = static_cast<std::int64_t>(features.size() / kFeatures);
-  const auto x = torch::from_blob(const_cast<float*>(features.data()),
-                                  {rows, static_cast<long>(kFeatures)});
-  const auto a = advantage(impl_->online->forward(x)).contiguous();
-  out.assign(a.data_ptr<float>(), a.data_ptr<float>() + rows);
+  network_scores(impl_->online, impl_->options.forecasts(),
+                 impl_->options.payback, features, out);
 }
 
 void Dqn::explore(std::span<const float> features, double epsilon,

@@ -11,6 +11,9 @@
 //    decision puts an object is found as packing does it: by its advantage per
 //    byte against the one at which the fastest tier is full (its price).
 //
+// By TrainingOptions::algorithm the same network, replay and steps learn a
+// forecast instead (forecast.h), by temporal differences; that is the default.
+//
 // Q is per byte, times (1 - gamma): a mean per decision, in mean window times
 // of the footprint (replay.h).
 //

@@ -47,7 +47,7 @@ Environment::Environment(const World& world, const Episode& episode)
     : world_(world),
       episode_(episode),
       next_(episode.first),
-      last_(episode.last == 0 ? world.windows.size() : episode.last),
+      last_(episode.end(world)),
       rng_(episode.seed),
       objects_(world.bytes.size()),
       gap_(world.bytes.size(), 0) {

@@ -51,6 +51,15 @@ struct Episode {
   double cold = 0.0;
   std::uint64_t seed = 1;
 
+  /// Windows [first, end) of the world.
+  std::size_t end(const World& world) const {
+    return last == 0 ? world.windows.size() : last;
+  }
+  /// Steps; one decision less, for the first step is there to be seen.
+  std::size_t steps(const World& world) const {
+    return (end(world) - first + group - 1) / group;
+  }
+
   /// One for training: capacity 20 to 80 %, all else drawn as well.
   static Episode random(const World& world, std::size_t first, std::size_t last,
                         std::mt19937_64& rng);

@@ -50,8 +50,7 @@ double free_moves_bound_ns(const World& world, const Episode& episode) {
       static_cast<double>(world.footprint()) * std::max(0.0, episode.capacity);
   // Between the two fastest tiers, of the way to the slowest.
   const double gained = world.slowness[1];
-  const std::size_t last =
-      episode.last == 0 ? world.windows.size() : episode.last;
+  const std::size_t last = episode.end(world);
   double sum = 0;
   for (std::size_t w = episode.first; w < last; ++w) {
     const World::Window& window = world.windows[w];

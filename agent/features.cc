@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimator/access_cost.h"
+#include "estimator/tier_of.h"
 
 namespace thermocline {
 namespace {
@@ -25,16 +26,8 @@ double share(double part, double whole) {
 // The view's tiers in the estimator's words.
 Machine machine_of(const View& view) {
   Machine machine;
-  for (const TierView& tier : view.tiers) {
-    machine.tiers.push_back({"",
-                             {},
-                             tier.capacity,
-                             tier.read_ns,
-                             tier.write_ns,
-                             tier.read_bytes_per_s,
-                             tier.write_bytes_per_s,
-                             false});
-  }
+  for (const TierView& tier : view.tiers)
+    machine.tiers.push_back(tier_of(tier));
   return machine;
 }
 

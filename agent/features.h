@@ -69,6 +69,12 @@ class FeatureTracker {
   /// N x kFeatures after the last update.
   std::span<const float> features() const { return rows_; }
   std::size_t objects() const { return history_.size(); }
+  /// A column that is alike for all objects: kCapacity and those after it.
+  double shared(Feature column) const {
+    return static_cast<double>(shared_[column]);
+  }
+  /// What kStall is the logarithm of.
+  double stall() const { return stall_; }
 
   // What is remembered of an object; counts are per window.
   struct History {

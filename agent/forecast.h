@@ -35,8 +35,7 @@ inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x) {
                      (x.select(1, kSteady).expm1() + 1e-3).log() -
                      x.select(1, kStall);
   const auto learned = network->forward(blind);
-  return guess +
-         (learned.select(1, kToSlow) - learned.select(1, kToFast)).clamp(-8, 8);
+  return guess - advantage(learned).clamp(-8, 8);
 }
 
 /// By row: what the forecast says is lost, less what a move to the fastest tier
@@ -50,13 +49,34 @@ inline void forecast_scores(QNetwork& network, std::span<const float> rows,
   const auto lost = log_forecast(network, x).exp().contiguous();
   const float* at = lost.data_ptr<float>();
   out.resize(static_cast<std::size_t>(count));
+  // By where it lies; rows are alike, but for those of what is not there.
+  float known[] = {0, 0};
+  double cost[] = {0, 0};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const float* row = &rows[i * kFeatures];
-    const double move = row[kSlowness] <= 0
-                            ? std::expm1(static_cast<double>(row[kDemoteCost]))
-                            : -std::expm1(static_cast<double>(row[kMoveCost]));
-    out[i] = static_cast<double>(at[i]) + move / payback;
+    const bool fast = row[kSlowness] <= 0;
+    const float move = fast ? row[kDemoteCost] : row[kMoveCost];
+    if (move != known[fast]) {
+      known[fast] = move;
+      cost[fast] = std::expm1(static_cast<double>(move));
+    }
+    out[i] = static_cast<double>(at[i]) +
+             (fast ? cost[fast] : -cost[fast]) / payback;
   }
+}
+
+/// By row, what the network says of it: a forecast's score or, by
+/// TrainingOptions::algorithm, the advantage that it gives itself.
+inline void network_scores(QNetwork& network, bool forecasts, double payback,
+                           std::span<const float> rows,
+                           std::vector<double>& out) {
+  const c10::InferenceMode guard;
+  if (forecasts) return forecast_scores(network, rows, payback, out);
+  const auto count = static_cast<std::int64_t>(rows.size() / kFeatures);
+  const auto x = torch::from_blob(const_cast<float*>(rows.data()),
+                                  {count, static_cast<long>(kFeatures)});
+  const auto a = advantage(network->forward(x)).contiguous();
+  out.assign(a.data_ptr<float>(), a.data_ptr<float>() + count);
 }
 
 }  // namespace thermocline

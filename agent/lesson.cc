@@ -14,14 +14,6 @@ Lesson::Lesson(const World& world, const Episode& episode,
   seen_.update(environment_.view());
 }
 
-std::size_t Lesson::decisions(const World& world, const Episode& episode) {
-  const std::size_t last =
-      episode.last == 0 ? world.windows.size() : episode.last;
-  const std::size_t steps =
-      (last - episode.first + episode.group - 1) / episode.group;
-  return steps - 1;  // the first step is there to be seen
-}
-
 void Lesson::step(double epsilon) {
   const View view = environment_.view();
   window_ns_ = view.window_ns;

@@ -1,9 +1,8 @@
 // Lesson: one episode that the learner plays and remembers, a decision at a
 // time.
 //
-// The trainer plays thousands of them; the daemon's online learner plays them
-// with pauses between the decisions, within its share of a core. Learning from
-// what is remembered is left to the caller (Dqn::learn), who knows when.
+// Learning from what is remembered is left to the caller (Dqn::learn), who
+// knows when.
 //
 // Thread safety: none. Determinism: as Environment and Dqn.
 #pragma once
@@ -25,8 +24,6 @@ class Lesson {
          const Packer& packer, Dqn& learner);
 
   bool done() const { return environment_.done(); }
-  /// Decisions from the beginning to the end of such an episode.
-  static std::size_t decisions(const World& world, const Episode& episode);
 
   /// One decision, each object's score swapped for another's with probability
   /// `epsilon`; remembers it. Requires: !done().

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "agent/libtorch.h"
+#include "traces/libtorch.h"
 
 namespace thermocline {
 
@@ -50,6 +50,11 @@ struct QNetworkImpl : torch::nn::Module {
   torch::nn::Sequential layers;
 };
 TORCH_MODULE(QNetwork);
+
+/// By row: the advantage of the fastest over the slowest tier.
+inline torch::Tensor advantage(const torch::Tensor& q) {
+  return q.select(1, kToFast) - q.select(1, kToSlow);
+}
 
 /// One thread, for the same bits everywhere and for a job's sake: the daemon
 /// shares its CPUs. OpenBLAS has threads of its own, which LibTorch does not

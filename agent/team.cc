@@ -9,14 +9,11 @@
 #ifndef USE_C10D_GLOO
 #define USE_C10D_GLOO
 #endif
-#include "agent/libtorch.h"
-#pragma push_macro("CHECK")
-#undef CHECK
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
-#undef CHECK
-#pragma pop_macro("CHECK")
+
+#include "traces/libtorch.h"
 
 namespace thermocline {
 namespace {
@@ -27,6 +24,14 @@ using Store = c10::intrusive_ptr<c10d::Store>;
 std::string first_line(const std::exception& e) {
   const std::string all = e.what();
   return all.substr(0, all.find('\n'));
+}
+
+// The values themselves, not a copy.
+template <typename T>
+torch::Tensor tensor_of(std::span<T> values) {
+  return torch::from_blob(values.data(),
+                          {static_cast<std::int64_t>(values.size())},
+                          c10::CppTypeToScalarType<T>::value);
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {
@@ -138,28 +143,18 @@ int Team::size() const { return impl_->group->getSize(); }
 const Status& Team::health() const { return impl_->health; }
 
 Status Team::average(std::span<float> values) {
-  const auto all = torch::from_blob(values.data(),
-                                    {static_cast<std::int64_t>(values.size())});
-  auto done = impl_->reduce(all, c10d::ReduceOp::SUM);
+  auto done = impl_->reduce(tensor_of(values), c10d::ReduceOp::SUM);
   const auto share = 1.0F / static_cast<float>(size());
   for (float& one : values) one *= share;
   return done;
 }
 
 Status Team::sum(std::span<double> values) {
-  return impl_->reduce(
-      torch::from_blob(values.data(),
-                       {static_cast<std::int64_t>(values.size())},
-                       torch::kFloat64),
-      c10d::ReduceOp::SUM);
+  return impl_->reduce(tensor_of(values), c10d::ReduceOp::SUM);
 }
 
 Status Team::most(std::span<double> values) {
-  return impl_->reduce(
-      torch::from_blob(values.data(),
-                       {static_cast<std::int64_t>(values.size())},
-                       torch::kFloat64),
-      c10d::ReduceOp::MAX);
+  return impl_->reduce(tensor_of(values), c10d::ReduceOp::MAX);
 }
 
 }  // namespace thermocline

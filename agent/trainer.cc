@@ -114,7 +114,7 @@ double Trainer::run_episode() {
   Lesson lesson(world, episode, options_.frame_objects, packer_, learner_);
   // In a team all learn equally often; who is done with playing goes on
   // learning from what it remembers.
-  double steps = static_cast<double>(Lesson::decisions(world, episode));
+  double steps = static_cast<double>(episode.steps(world) - 1);
   if (team_ != nullptr) static_cast<void>(team_->most({&steps, 1}));
   double totals[] = {0, 0, 0};  // decisions, returns, losses
   for (double step = 0; step < steps; step += 1) {

@@ -125,11 +125,7 @@ EvaluatedShare bounds(const EvaluatedJob& job, double share) {
     out.fast = part(job.world->footprint(), share);
     const Episode episode = episode_of(*job.world, share, 0);
     out.bound_ns = free_moves_bound_ns(*job.world, episode);
-    const auto all = clairvoyant(
-        *job.world, episode,
-        [](const View& view, std::span<const double> score, double hysteresis) {
-          return pack(view, score, {hysteresis, 1.0});
-        });
+    const auto all = clairvoyant(*job.world, episode, pack_full);
     out.paid_bound_ns = all.bound_ns;
     out.clairvoyant_ns = all.played.time_ns;
     return out;

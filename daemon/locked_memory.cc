@@ -3,17 +3,15 @@
 #include <charconv>
 #include <sstream>
 
+#include "daemon/process.h"
+
 namespace thermocline {
 namespace {
 
 bool locks_something(Kernel& kernel, const std::string& directory) {
   const auto text = kernel.read_file(directory + "/status");
   if (!text) return false;
-  const auto at = text->find("VmLck:");
-  if (at == std::string::npos) return false;
-  std::istringstream number(text->substr(at + 6));
-  Bytes kilobytes = 0;
-  return number >> kilobytes && kilobytes > 0;
+  return status_word(*text, "VmLck", 1).value_or(0) > 0;
 }
 
 }  // namespace

@@ -16,10 +16,7 @@ namespace {
 std::vector<MoveOutcome> all_failed(const std::vector<MoveOrder>& orders) {
   std::vector<MoveOutcome> out;
   for (const auto& order : orders) {
-    MoveOutcome outcome;
-    outcome.object = order.object;
-    outcome.from = order.from;
-    outcome.to = order.to;
+    MoveOutcome outcome = outcome_of(order);
     outcome.failed[EIO] = order.pages.size();
     out.push_back(std::move(outcome));
   }

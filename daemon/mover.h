@@ -48,6 +48,15 @@ struct MoveOutcome {
   std::uint64_t failures() const;
 };
 
+/// Nothing has become of it yet.
+inline MoveOutcome outcome_of(const MoveOrder& order) {
+  MoveOutcome out;
+  out.object = order.object;
+  out.from = order.from;
+  out.to = order.to;
+  return out;
+}
+
 class Mover {
  public:
   virtual ~Mover() = default;

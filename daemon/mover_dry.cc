@@ -43,13 +43,7 @@ class DryMover final : public Mover {
   std::vector<MoveOutcome> move(Kernel&, const Machine&, int,
                                 std::span<const MoveOrder> orders) override {
     std::vector<MoveOutcome> out;
-    for (const auto& order : orders) {
-      MoveOutcome outcome;
-      outcome.object = order.object;
-      outcome.from = order.from;
-      outcome.to = order.to;
-      out.push_back(std::move(outcome));
-    }
+    for (const auto& order : orders) out.push_back(outcome_of(order));
     return out;
   }
 };

@@ -270,10 +270,7 @@ std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,
                                        std::span<const MoveOrder> orders) {
   std::vector<MoveOutcome> outcomes;
   for (const auto& order : orders) {
-    MoveOutcome outcome;
-    outcome.object = order.object;
-    outcome.from = order.from;
-    outcome.to = order.to;
+    MoveOutcome outcome = outcome_of(order);
     outcome.pages_by_tier.assign(machine.tiers.size(), 0);
     outcomes.push_back(std::move(outcome));
   }

@@ -47,23 +47,26 @@ std::optional<double> pressure_in(const std::string& text) {
   return value;
 }
 
-Refusal memory_pressure(Kernel& kernel, int pid,
-                        const PressureOptions& options) {
-  if (options.waiting > 0) {
-    if (waits(kernel, "proc/pressure/memory", options.waiting)) {
-      return Refusal::kPressure;
-    }
-    const auto group = cgroup_of(kernel, std::to_string(pid));
-    if (group.size() > 1 &&
-        waits(kernel, "sys/fs/cgroup" + group + "/memory.pressure",
-              options.waiting)) {
-      return Refusal::kPressure;
-    }
+Refusal system_pressure(Kernel& kernel, const PressureOptions& options) {
+  if (options.waiting > 0 &&
+      waits(kernel, "proc/pressure/memory", options.waiting)) {
+    return Refusal::kPressure;
   }
   if (options.margin > 0 && nearly_out(kernel, options.margin)) {
     return Refusal::kOomMargin;
   }
   return Refusal::kNone;
+}
+
+Refusal target_pressure(Kernel& kernel, int pid, Refusal system,
+                        const PressureOptions& options) {
+  if (options.waiting <= 0 || system == Refusal::kPressure) return system;
+  const auto group = cgroup_of(kernel, std::to_string(pid));
+  return group.size() > 1 &&
+                 waits(kernel, "sys/fs/cgroup" + group + "/memory.pressure",
+                       options.waiting)
+             ? Refusal::kPressure
+             : system;
 }
 
 }  // namespace thermocline

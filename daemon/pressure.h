@@ -26,8 +26,11 @@ struct PressureOptions {
   double margin = 0.02;
 };
 
-/// kNone, kPressure or kOomMargin. `pid` is a target, for its cgroup (v2).
-Refusal memory_pressure(Kernel& kernel, int pid,
+/// Of the system as a whole: kNone, kPressure or kOomMargin.
+Refusal system_pressure(Kernel& kernel, const PressureOptions& options);
+
+/// Of a target: the system's, as found, and that of its own cgroup (v2).
+Refusal target_pressure(Kernel& kernel, int pid, Refusal system,
                         const PressureOptions& options);
 
 /// "some avg10=" of a pressure file. None when it is not there.

@@ -38,6 +38,21 @@ Result<Process> parse_process(const std::string& stat) {
   return out;
 }
 
+std::optional<std::uint64_t> status_word(const std::string& status,
+                                         const std::string& key, int n) {
+  std::istringstream lines(status);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(key + ":", 0) != 0) continue;
+    std::istringstream words(line.substr(key.size() + 1));
+    std::uint64_t value = 0;
+    for (int i = 0; i < n; ++i) {
+      if (!(words >> value)) return std::nullopt;
+    }
+    return value;
+  }
+  return std::nullopt;
+}
+
 Result<Process> read_process(Kernel& kernel, int pid) {
   const std::string name = "pid " + std::to_string(pid);
   if (pid <= 0) return invalid(name + " cannot be a process");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "daemon/syscalls.h"
@@ -23,6 +24,11 @@ struct Process {
 /// Errors: kNotFound when there is no such process; kInvalid for a pid that
 /// cannot be one; kCorrupt when the kernel's answer cannot be understood.
 Result<Process> read_process(Kernel& kernel, int pid);
+
+/// From the text of /proc/PID/status, "VmRSS:   1234 kB": the n-th number after
+/// the key, as it stands there. None when there is no such line or number.
+std::optional<std::uint64_t> status_word(const std::string& status,
+                                         const std::string& key, int n);
 
 /// From the text of /proc/PID/stat; the name in it may hold anything.
 Result<Process> parse_process(const std::string& stat);

@@ -1,8 +1,8 @@
 #include "daemon/recording.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
+
+#include "daemon/process.h"
 
 namespace thermocline {
 namespace {
@@ -275,15 +275,12 @@ void Recording::note_footprint() {
   const auto text =
       kernel_->read_file("proc/" + std::to_string(traced_.pid()) + "/status");
   if (!text) return;
-  const auto field = [&text](const char* name) -> Bytes {
-    const auto at = text->find(name);
-    if (at == std::string::npos) return 0;
-    return std::strtoull(text->c_str() + at + std::strlen(name), nullptr, 10) *
-           1024;
+  const auto bytes = [&text](const char* key) -> Bytes {
+    return status_word(*text, key, 1).value_or(0) * 1024;
   };
-  report.peak_bytes = std::max(report.peak_bytes, field("VmRSS:"));
+  report.peak_bytes = std::max(report.peak_bytes, bytes("VmRSS"));
   report.peak_private_bytes =
-      std::max(report.peak_private_bytes, field("RssAnon:"));
+      std::max(report.peak_private_bytes, bytes("RssAnon"));
 }
 
 }  // namespace thermocline

@@ -305,9 +305,12 @@ WindowReport Service::end_window() {
   }
   find_targets();
   retry_unknown();
+  const auto system = managed_.empty()
+                          ? Refusal::kNone
+                          : system_pressure(kernel_, options_.pressure);
   for (const auto& one : managed_) {
-    const auto pressure =
-        memory_pressure(kernel_, one->target().pid(), options_.pressure);
+    const auto pressure = target_pressure(kernel_, one->target().pid(), system,
+                                          options_.pressure);
     report.moves.add(one->decide(capacities(*one), moves_budget(),
                                  *moves_thread_, report.length_ns,
                                  {paused_, pressure}));

@@ -94,11 +94,11 @@ void Target::glance() {
 
 void Target::read_bound_areas() {
   // A walk over all pages of the process: seldom, and never fatal.
-  const auto text =
-      kernel_->read_file("proc/" + std::to_string(process_.pid) + "/numa_maps");
-  if (text) {
+  if (options_.move_bound) {
     bound_areas_.clear();
-    if (!options_.move_bound) bound_areas_ = parse_bound_areas(*text);
+  } else if (const auto text = kernel_->read_file(
+                 "proc/" + std::to_string(process_.pid) + "/numa_maps")) {
+    bound_areas_ = parse_bound_areas(*text);
   }
   if (options_.move_locked) return;
   for (const auto start : locked_areas(*kernel_, process_.pid)) {

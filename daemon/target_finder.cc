@@ -41,22 +41,6 @@ void add_processes(Kernel& kernel, const std::string& folder, int depth,
   }
 }
 
-// A line of /proc/PID/status, "VmRSS:   1234 kB": the n-th word after the key.
-std::optional<std::uint64_t> status_word(const std::string& status,
-                                         const std::string& key, int n) {
-  std::istringstream lines(status);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind(key + ":", 0) != 0) continue;
-    std::istringstream words(line.substr(key.size() + 1));
-    std::uint64_t value = 0;
-    for (int i = 0; i < n; ++i) {
-      if (!(words >> value)) return std::nullopt;
-    }
-    return value;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Status check_rule(const TargetRule& rule) {

@@ -73,11 +73,6 @@ Result<TrainingOptions> options_of(const TrainSettings& settings) {
   return out;
 }
 
-std::vector<Move> pack_moves(const View& view, std::span<const double> score,
-                             double hysteresis) {
-  return pack(view, score, {hysteresis, 1.0});
-}
-
 // The traces' worlds, and each as on every further machine.
 Result<TraceWorlds> load(const TrainSettings& settings,
                          const TrainingOptions& options) {
@@ -170,13 +165,13 @@ Status Training::prepare() {
     if (!settings_.quiet) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   if (settings_.resume) {
-    auto resumed = Trainer::resume(
-        settings_.checkpoint(), std::move(loaded->worlds), pack_moves, team_);
+    auto resumed = Trainer::resume(settings_.checkpoint(),
+                                   std::move(loaded->worlds), pack_full, team_);
     if (!resumed) return resumed.error();
     trainer_.emplace(*std::move(resumed));
   } else {
     trainer_.emplace(std::move(loaded->worlds), *options, settings_.seed,
-                     pack_moves, team_);
+                     pack_full, team_);
   }
   decisions_before_ = trainer_->decisions();
   return {};

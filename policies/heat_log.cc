@@ -5,19 +5,11 @@
 #include <limits>
 
 #include "estimator/access_cost.h"
+#include "estimator/tier_of.h"
 #include "policies/tier_use.h"
 
 namespace thermocline {
 namespace {
-
-AccessCost cost_of(const TierView& tier) {
-  Tier as_tier;
-  as_tier.read_ns = tier.read_ns;
-  as_tier.write_ns = tier.write_ns;
-  as_tier.read_bytes_per_s = tier.read_bytes_per_s;
-  as_tier.write_bytes_per_s = tier.write_bytes_per_s;
-  return access_cost(as_tier);
-}
 
 // What a machine that says nothing is taken to lose per access: 100 ns, the
 // order of DRAM against CXL or Optane.
@@ -36,8 +28,8 @@ std::string whole(double count) { return std::to_string(std::llround(count)); }
 
 void HeatLog::see(const View& view) {
   if (!view.tiers.empty()) {
-    const AccessCost fast = cost_of(view.tiers.front());
-    const AccessCost slow = cost_of(view.tiers.back());
+    const AccessCost fast = access_cost(tier_of(view.tiers.front()));
+    const AccessCost slow = access_cost(tier_of(view.tiers.back()));
     load_ns_ = loss(slow.load_ns, fast.load_ns);
     store_ns_ = loss(slow.store_ns, fast.store_ns);
   }

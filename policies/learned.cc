@@ -62,7 +62,7 @@ class Learned final : public Policy {
   std::vector<Move> decide(const View& given) override {
     View view = given;
     seen_.update(view);
-    view.budget = std::min(view.budget, account_.allow(view, seen_.features()));
+    view.budget = std::min(view.budget, account_.allow(view, seen_));
     agent_.score(seen_.features(), score_);
     double footprint = 0;
     for (std::size_t i = 0; i < score_.size(); ++i) {

@@ -377,4 +377,9 @@ std::vector<Move> pack(const View& view, const ObjectColumns& columns,
   return Packer(view, &columns, score, options, scratch).run();
 }
 
+std::vector<Move> pack_full(const View& view, std::span<const double> score,
+                            double hysteresis) {
+  return pack(view, score, {hysteresis, 1.0});
+}
+
 }  // namespace thermocline

@@ -38,8 +38,11 @@ struct PackOptions {
 /// Cost: O((objects log objects) * tiers).
 std::vector<Move> pack(const View& view, std::span<const double> score,
                        const PackOptions& options = {});
-/// The same for who has the view's columns: what they say is not read again.
-/// Requires: they are of this view; score has one for each object.
+/// To the brim: a Packer (agent/environment.h).
+std::vector<Move> pack_full(const View& view, std::span<const double> score,
+                            double hysteresis);
+/// The same as pack() for who has the view's columns: what they say is not read
+/// again. Requires: they are of this view; score has one for each object.
 std::vector<Move> pack(const View& view, const ObjectColumns& columns,
                        std::span<const double> score,
                        const PackOptions& options = {});

@@ -11,7 +11,7 @@ clean() {
     "$tree/policies" "$tree/daemon"
   echo '#include "traces/types.h"' >"$tree/estimator/machine.h"
   echo '#include <nlohmann/json.hpp>' >"$tree/estimator/machine.cc"
-  echo '#include <torch/torch.h>' >"$tree/agent/libtorch.h"
+  echo '#include <torch/torch.h>' >"$tree/traces/libtorch.h"
   echo '#include "policies/policy.h"' >"$tree/daemon/loop.cc"
   echo 'int one;' >"$tree/traces/types.h"
 }
@@ -31,7 +31,7 @@ expect() {
 
 clean
 sh "$layers" "$tree" || { echo "refuses a clean tree"; exit 1; }
-echo '#include "agent/libtorch.h"' >"$tree/tracer/perf.cc"
+echo '#include "agent/world.h"' >"$tree/tracer/perf.cc"
 expect 'tracer/perf.cc:1: tracer must not include agent/'
 echo '  #  include "tracer/sampler.h"' >"$tree/agent/environment.cc"
 expect 'agent must not include tracer/'

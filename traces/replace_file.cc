@@ -23,7 +23,8 @@ int write_whole(int file, const std::string& bytes) {
   return ::fsync(file) == 0 ? 0 : errno;
 }
 
-// Returns: 0, or errno.
+}  // namespace
+
 int put_in_place(const std::string& temporary, const std::string& path,
                  Existing existing) {
   if (existing == Existing::kKeep) {
@@ -38,7 +39,16 @@ int put_in_place(const std::string& temporary, const std::string& path,
   return ::rename(temporary.c_str(), path.c_str()) == 0 ? 0 : errno;
 }
 
-}  // namespace
+int sync_folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const int code = ::fsync(file) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(file);
+  return code;
+}
 
 Error file_failure(const std::string& verb, const std::string& path, int code) {
   const std::string message =
@@ -63,16 +73,8 @@ Status replace_file(const std::string& path, const std::string& bytes,
     ::unlink(temporary.c_str());
     return file_failure("write", path, code);
   }
-  // The rename itself is durable once the folder is.
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0               ? "/"
-                                                        : path.substr(0, slash);
-  const int parent = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
-  if (parent >= 0) {
-    ::fsync(parent);
-    ::close(parent);
-  }
+  // What cannot be waited for is there all the same.
+  static_cast<void>(sync_folder_of(path));
   return {};
 }
 

@@ -18,6 +18,15 @@ enum class Existing { kReplace, kKeep };
 Status replace_file(const std::string& path, const std::string& bytes,
                     Existing existing = Existing::kReplace);
 
+/// Renames a finished file to `path`; with kKeep not over what is there
+/// (EEXIST). Returns: 0, or errno.
+int put_in_place(const std::string& temporary, const std::string& path,
+                 Existing existing);
+
+/// Waits until the names in the folder of `path` are on stable storage; what a
+/// rename did is durable after that. Returns: 0, or errno.
+int sync_folder_of(const std::string& path);
+
 /// The error for errno `code`, met when trying to `verb` the file at `path`.
 Error file_failure(const std::string& verb, const std::string& path, int code);
 

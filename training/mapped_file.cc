@@ -61,18 +61,6 @@ int write_all(int file, ByteSpan bytes) {
   return 0;
 }
 
-// The name is durable when the folder is.
-int sync_folder(const std::string& path) {
-  const auto slash = path.rfind('/');
-  const std::string folder =
-      slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return errno;
-  const int code = ::fsync(file) == 0 || errno == EINVAL ? 0 : errno;
-  ::close(file);
-  return code;
-}
-
 int fill(int file, Bytes size, ByteSpan begin) {
   // Asked first: a disk filled to the brim is everybody's trouble.
   struct statfs fs = {};
@@ -102,16 +90,14 @@ Status MappedFile::create(const std::string& path, Bytes size, ByteSpan begin) {
   std::string temporary = path + ".XXXXXX";
   const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) return file_failure("create", path, errno);
-  const int code = fill(file, size, begin);
+  int why = fill(file, size, begin);
   ::close(file);
-  // link() fails where rename() would replace what is there.
-  if (code == 0 && ::link(temporary.c_str(), path.c_str()) == 0) {
-    ::unlink(temporary.c_str());
-    const int synced = sync_folder(path);
+  if (why == 0) why = put_in_place(temporary, path, Existing::kKeep);
+  if (why == 0) {
+    const int synced = sync_folder_of(path);
     if (synced != 0) return file_failure("create", path, synced);
     return {};
   }
-  const int why = code == 0 ? errno : code;
   ::unlink(temporary.c_str());
   if (why == EEXIST) {
     return invalid("cannot create " + path +

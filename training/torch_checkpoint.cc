@@ -1,14 +1,6 @@
 #include "training/torch_checkpoint.h"
 
-#pragma push_macro("CHECK")
-#undef CHECK
 #include <ATen/CPUGeneratorImpl.h>
-#include <torch/nn/module.h>
-#include <torch/optim/optimizer.h>
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <unistd.h>
 
 #include <cstring>
@@ -16,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "traces/libtorch.h"
 #include "training/torch_optimizer.h"
 
 namespace thermocline {

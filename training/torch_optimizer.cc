@@ -1,13 +1,8 @@
 #include "training/torch_optimizer.h"
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/optim.h>
-#include <torch/serialize.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <sstream>
+
+#include "traces/libtorch.h"
 
 namespace thermocline {
 namespace {

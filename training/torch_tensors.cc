@@ -1,13 +1,8 @@
 // The words for tensors' types, and tensors made from pieces.
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <cstring>
 #include <utility>
 
+#include "traces/libtorch.h"
 #include "training/torch_checkpoint.h"
 
 namespace thermocline {

@@ -23,9 +23,9 @@ double time_ns(const World& world, const Episode& episode, const Scorer& scorer,
                 View view = given;
                 seen.update(view);
                 scorer(seen, view, score);
-                const Bytes may = account.allow(view, seen.features());
+                const Bytes may = account.allow(view, seen);
                 if (kept) view.budget = std::min(view.budget, may);
-                auto moves = toy_pack(view, score, 0);
+                auto moves = pack_full(view, score, 0);
                 account.spend(view, moves);
                 return moves;
               })

@@ -23,7 +23,7 @@ TEST(Clairvoyant, FindsTheOptimumOfToyWorlds) {
     for (const double move_ns : {1e5, 3e5, 1e6, 1e8}) {
       const World world = turns(move_ns, by_turns);
       const double best = best_time_ns(world, 2, 0b0011);
-      const Clairvoyant one = clairvoyant(world, half, toy_pack);
+      const Clairvoyant one = clairvoyant(world, half, pack_full);
       EXPECT_LE(one.bound_ns, best * (1 + 1e-9)) << move_ns;
       EXPECT_GE(one.bound_ns, best * 0.97) << move_ns;
       EXPECT_NEAR(one.played.time_ns, best, best * 0.05)
@@ -38,11 +38,11 @@ TEST(Clairvoyant, NothingBeatsItsBound) {
     for (const double capacity : {0.2, 0.5, 0.8}) {
       Episode episode;
       episode.capacity = capacity;
-      const Clairvoyant one = clairvoyant(world, episode, toy_pack);
+      const Clairvoyant one = clairvoyant(world, episode, pack_full);
       const double bound = one.bound_ns;
       EXPECT_GE(bound, free_moves_bound_ns(world, episode) * (1 - 1e-9));
       EXPECT_GE(play(world, episode, Decide()).time_ns, bound);
-      EXPECT_GE(play(world, episode, greedy_scorer(), toy_pack, 0.2).time_ns,
+      EXPECT_GE(play(world, episode, greedy_scorer(), pack_full, 0.2).time_ns,
                 bound);
       const Played& own = one.played;
       EXPECT_GE(own.time_ns, bound * (1 - 1e-9));
@@ -55,7 +55,7 @@ TEST(Clairvoyant, AllFitsNothingMoves) {
   const World world = training_job(1);
   Episode episode;
   episode.capacity = 1;
-  const Clairvoyant one = clairvoyant(world, episode, toy_pack);
+  const Clairvoyant one = clairvoyant(world, episode, pack_full);
   EXPECT_NEAR(one.bound_ns, play(world, episode, Decide()).time_ns, 1);
   EXPECT_EQ(one.played.moved_bytes, 0);
 }
@@ -66,7 +66,7 @@ TEST(Clairvoyant, TakesPartsOfTheWorldAndLongerSteps) {
   episode.first = 3;
   episode.last = 18;
   episode.group = 4;
-  const Clairvoyant one = clairvoyant(world, episode, toy_pack);
+  const Clairvoyant one = clairvoyant(world, episode, pack_full);
   EXPECT_GE(one.played.time_ns, one.bound_ns * (1 - 1e-9));
 }
 

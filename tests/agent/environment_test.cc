@@ -11,7 +11,7 @@ namespace {
 double played(const World& world, Episode::Start start) {
   Episode episode;
   episode.start = start;
-  return play(world, episode, nullptr, toy_pack, 0).time_ns;
+  return play(world, episode, nullptr, pack_full, 0).time_ns;
 }
 
 TEST(Environment, EndpointsAreTheWorlds) {
@@ -100,8 +100,8 @@ TEST(Environment, RandomEpisodesAreLegalAndRepeat) {
   std::mt19937_64 rng(5);
   for (int i = 0; i < 50; ++i) {
     const Episode episode = Episode::random(world, 0, 45, rng);
-    const auto one = play(world, episode, greedy_scorer(), toy_pack, 0.2);
-    const auto two = play(world, episode, greedy_scorer(), toy_pack, 0.2);
+    const auto one = play(world, episode, greedy_scorer(), pack_full, 0.2);
+    const auto two = play(world, episode, greedy_scorer(), pack_full, 0.2);
     EXPECT_EQ(one.time_ns, two.time_ns);
     EXPECT_EQ(one.moved_bytes, two.moved_bytes);
     EXPECT_GT(one.time_ns, 0);

@@ -47,18 +47,6 @@ class Workers : public testing::Test {
   int met_ = 0;
 };
 
-TrainingOptions toy_options(std::int64_t episodes) {
-  TrainingOptions options;
-  options.algorithm = "dqn";
-  options.learning_rate = 3e-3;
-  options.episodes = episodes;
-  options.batch_frames = 16;
-  options.frame_objects = 8;
-  options.holdout = 0;
-  options.evaluate_every = 10;
-  return options;
-}
-
 std::vector<ObjectId> settles(std::size_t w) {
   return w == 0 ? std::vector<ObjectId>{0, 1, 2, 3}
                 : std::vector<ObjectId>{2, 3};
@@ -79,7 +67,7 @@ std::vector<Trainer> make(const Teams& teams, const std::vector<World>& worlds,
   std::vector<Trainer> out;
   out.reserve(teams.size());
   for (const auto& team : teams) {
-    out.emplace_back(worlds, options, 7, toy_pack, team.get());
+    out.emplace_back(worlds, options, 7, pack_full, team.get());
   }
   return out;
 }
@@ -130,7 +118,7 @@ TEST_F(Workers, SolveTheToyWorldAsOneDoes) {
   };
   Episode episode;
   episode.capacity = 0.5;
-  EXPECT_NEAR(play(world, episode, scorer, toy_pack, 0).time_ns,
+  EXPECT_NEAR(play(world, episode, scorer, pack_full, 0).time_ns,
               best_time_ns(world, 2, 0b0011), 1);
 }
 
@@ -160,7 +148,7 @@ TEST_F(Workers, SameSeedAndNumberSameBitsAlsoWhenResumed) {
   EXPECT_TRUE(std::filesystem::exists(path));
   EXPECT_TRUE(std::filesystem::exists(path + ".1.8"));
   EXPECT_FALSE(std::filesystem::exists(path + ".1.4"));
-  const auto alone = Trainer::resume(path, worlds, toy_pack);
+  const auto alone = Trainer::resume(path, worlds, pack_full);
   ASSERT_FALSE(alone.has_value());
   EXPECT_NE(alone.error().message.find("2 workers"), std::string::npos);
 
@@ -168,7 +156,7 @@ TEST_F(Workers, SameSeedAndNumberSameBitsAlsoWhenResumed) {
   std::vector<std::optional<Trainer>> resumed(2);
   each(2, [&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
-    auto again = Trainer::resume(path, worlds, toy_pack, teams[i].get());
+    auto again = Trainer::resume(path, worlds, pack_full, teams[i].get());
     ASSERT_TRUE(again.has_value()) << again.error().message;
     EXPECT_EQ(again->episode(), 8);
     resumed[i].emplace(*std::move(again));

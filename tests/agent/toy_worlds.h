@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/environment.h"
+#include "agent/training_options.h"
 #include "agent/world.h"
 #include "policies/packing.h"
 
@@ -17,10 +18,17 @@ namespace thermocline {
 
 inline constexpr Bytes kToyBytes = 256 * 1024;
 
-inline std::vector<Move> toy_pack(const View& view,
-                                  std::span<const double> score,
-                                  double hysteresis) {
-  return pack(view, score, {hysteresis, 1.0});
+// Double Q-learning of small worlds, in which nothing is held out.
+inline TrainingOptions toy_options(std::int64_t episodes) {
+  TrainingOptions options;
+  options.algorithm = "dqn";
+  options.learning_rate = 3e-3;
+  options.episodes = episodes;
+  options.batch_frames = 16;
+  options.frame_objects = 8;
+  options.holdout = 0;
+  options.evaluate_every = 10;
+  return options;
 }
 
 // Two tiers; moving one object costs `move_ns` either way.

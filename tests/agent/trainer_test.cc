@@ -11,21 +11,9 @@
 namespace thermocline {
 namespace {
 
-TrainingOptions toy_options(std::int64_t episodes) {
-  TrainingOptions options;
-  options.algorithm = "dqn";
-  options.learning_rate = 3e-3;
-  options.episodes = episodes;
-  options.batch_frames = 16;
-  options.frame_objects = 8;
-  options.holdout = 0;
-  options.evaluate_every = 10;
-  return options;
-}
-
 Agent trained(std::vector<World> worlds, const TrainingOptions& options,
               std::uint64_t seed = 1) {
-  Trainer trainer(std::move(worlds), options, seed, toy_pack);
+  Trainer trainer(std::move(worlds), options, seed, pack_full);
   while (!trainer.done()) trainer.run_episode();
   return trainer.best({});
 }
@@ -37,7 +25,7 @@ Played played(const World& world, const Agent& agent, double capacity = 0.5) {
                                  std::vector<double>& score) {
     agent.score(seen.features(), score);
   };
-  return play(world, episode, scorer, toy_pack, 0);
+  return play(world, episode, scorer, pack_full, 0);
 }
 
 // Objects 0 and 1 come first and fill fast memory; 2 and 3, hotter from the
@@ -87,7 +75,7 @@ TEST(Trainer, ClosesMostOfTheGapOfATrainingJobAtHalfCapacity) {
                                  std::vector<double>& score) {
     agent.score(seen.features(), score);
   };
-  const Comparison all = compare(world, {}, scorer, toy_pack);
+  const Comparison all = compare(world, {}, scorer, pack_full);
   for (const auto& one : all.outcomes) {
     std::printf("%-14s %.3f s, moved %.0f MiB, gap closed %.3f\n",
                 one.policy.c_str(), one.time_ns / 1e9,
@@ -111,23 +99,23 @@ TEST(Trainer, ResumedEqualsUninterrupted) {
   const auto options = toy_options(14);
   const std::vector<World> worlds = {training_job(1, 30), training_job(2, 30)};
   {
-    Trainer first(worlds, options, 7, toy_pack);
+    Trainer first(worlds, options, 7, pack_full);
     while (first.episode() < 6) first.run_episode();
     ASSERT_TRUE(first.checkpoint(path).has_value());
   }
-  auto second = Trainer::resume(path, worlds, toy_pack);
+  auto second = Trainer::resume(path, worlds, pack_full);
   ASSERT_TRUE(second.has_value()) << second.error().message;
   EXPECT_EQ(second->episode(), 6);
   while (!second->done()) second->run_episode();
 
-  Trainer whole(worlds, options, 7, toy_pack);
+  Trainer whole(worlds, options, 7, pack_full);
   while (!whole.done()) whole.run_episode();
   const Agent expected = whole.best({});
   const Agent resumed = second->best({});
   EXPECT_EQ(resumed.weights(), expected.weights());
   EXPECT_EQ(resumed.info(), expected.info());
 
-  const auto other = Trainer::resume(path, {worlds[0]}, toy_pack);
+  const auto other = Trainer::resume(path, {worlds[0]}, pack_full);
   ASSERT_FALSE(other.has_value());
   EXPECT_NE(other.error().message.find("other traces"), std::string::npos);
   unlink(path.c_str());
@@ -137,7 +125,7 @@ TEST(Trainer, StopsWhenPatienceIsAtItsEnd) {
   auto options = toy_options(100000);
   options.evaluate_every = 2;
   options.patience = 3;
-  Trainer trainer({toy_world(4, 15, 1e5, &settles)}, options, 1, toy_pack);
+  Trainer trainer({toy_world(4, 15, 1e5, &settles)}, options, 1, pack_full);
   while (!trainer.done()) trainer.run_episode();
   EXPECT_LT(trainer.episode(), 100000);
   const auto& rows = trainer.metrics();
@@ -177,7 +165,7 @@ TEST(Trainer, RefusesWorldsThatTeachNothing) {
 // A move that costs more than a float holds: no loss is finite.
 TEST(Trainer, SaysWhenLearningHasDiverged) {
   Trainer trainer({toy_world(4, 15, 1e300, &settles)}, toy_options(50), 1,
-                  toy_pack);
+                  pack_full);
   while (!trainer.done() && trainer.health()) trainer.run_episode();
   ASSERT_FALSE(trainer.health().has_value());
   EXPECT_NE(trainer.health().error().message.find("diverged"),

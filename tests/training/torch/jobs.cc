@@ -1,18 +1,7 @@
 #include "tests/training/torch/jobs.h"
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/nn/modules/activation.h>
-#include <torch/nn/modules/batchnorm.h>
-#include <torch/nn/modules/container/sequential.h>
-#include <torch/nn/modules/dropout.h>
-#include <torch/nn/modules/linear.h>
-#include <torch/optim/adam.h>
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include "traces/crc32c.h"
+#include "traces/libtorch.h"
 
 namespace thermocline {
 namespace {

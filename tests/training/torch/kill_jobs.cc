@@ -18,14 +18,9 @@
 #include <random>
 #include <thread>
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <ATen/Parallel.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include "tests/training/pool_folder.h"
 #include "tests/training/torch/jobs.h"
+#include "traces/libtorch.h"
 #include "training/background_saver.h"
 
 namespace thermocline {
