@@ -36,6 +36,7 @@ void add_tune(CLI::App& root, Outcome& outcome);
 void add_info(CLI::App& root, Outcome& outcome);
 void add_export(CLI::App& root, Outcome& outcome);
 void add_import(CLI::App& root, Outcome& outcome);
+void add_thin(CLI::App& root, Outcome& outcome);
 void add_list(CLI::App& root, Outcome& outcome);
 void add_doctor(CLI::App& root, Outcome& outcome);
 void add_probe(CLI::App& root, Outcome& outcome);

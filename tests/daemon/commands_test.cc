@@ -2,14 +2,17 @@
 // line that names the thing, and what it leaves behind.
 #include "tests/daemon/commands.h"
 
+#include "traces/trace_file.h"
+
 namespace thermocline {
 namespace {
 
 TEST_F(Commands, VersionAndHelp) {
   EXPECT_EQ(run({"--version"}).output, "thermocline " THERMOCLINE_VERSION "\n");
   EXPECT_EQ(run({"--help"}).status, 0);
-  for (const char* command : {"record", "train", "run", "attach", "query",
-                              "estimate", "info", "export", "import", "list"}) {
+  for (const char* command :
+       {"record", "train", "run", "attach", "query", "estimate", "info",
+        "export", "import", "thin", "list"}) {
     const auto help = run({command, "--help"});
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_NE(help.output.find("Usage"), std::string::npos) << command;
@@ -197,6 +200,18 @@ TEST_F(Commands, TrainRefusesWhatIsNotATrace) {
                  {"none.trace"});
   expect_refused({"train", "-o", scratch / "a.pt", scratch / "two.json"},
                  {"two.json"});
+}
+
+TEST_F(Commands, ThinWritesFewerSamplesThatStandForMore) {
+  const auto from = small_trace(), to = scratch / "less.trace";
+  ASSERT_EQ(run({"thin", from, "-o", to, "--every", "4", "-q"}).status, 0);
+  const auto whole = read_trace(from), less = read_trace(to);
+  ASSERT_TRUE(whole && less);
+  EXPECT_LT(less->trace.samples.size(), whole->trace.samples.size() / 2);
+  EXPECT_GT(less->trace.samples.size(), 0U);
+  expect_refused({"thin", from, "-o", to}, {"less.trace", "exists"});
+  expect_refused({"thin", from, "-o", to, "--every", "0"}, {"--every"}, 2);
+  expect_refused({"thin", scratch / "none", "-o", to}, {"none"});
 }
 
 }  // namespace

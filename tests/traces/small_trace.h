@@ -83,7 +83,9 @@ inline void add_step(Trace& trace, int step) {
                               .instructions = 9'000'000 * done,
                               .cycles = 8'000'000 * done + cpu,
                               .stall_cycles = 3'000'000 * done,
-                              .misses = {20'000 * done, 7'000 * done}});
+                              .misses = {20'000 * done, 7'000 * done},
+                              .lines_read = {},
+                              .lines_written = {}});
   }
 }
 
