@@ -8,8 +8,31 @@
 
 namespace thermocline {
 
+void Account::follow_untouched(const View& view) {
+  untouched_.resize(view.objects.size(), kNoTier);
+  Bytes used = 0;
+  for (const ObjectView& one : view.objects) {
+    TierId& tier = untouched_[one.id];
+    if (one.bytes == 0) tier = kNoTier;
+    if (tier == 0) used += one.bytes;
+  }
+  const TierView& fast = view.tiers.front();
+  for (const ObjectView& one : view.objects) {
+    TierId& tier = untouched_[one.id];
+    if (one.bytes == 0 || tier != kNoTier) continue;
+    // Born in slow memory although there was room: bound to it, or moved in
+    // this very window.
+    const bool had_room = fast.used + one.bytes <= fast.capacity;
+    const bool fits = used + one.bytes <= fast.capacity;
+    tier = one.tier;
+    if (tier == 0 && !fits) tier = static_cast<TierId>(view.tiers.size() - 1);
+    if (tier != 0 && fits && !had_room) tier = 0;
+    if (tier == 0) used += one.bytes;
+  }
+}
+
 Bytes Account::allow(const View& view, const FeatureTracker& seen) {
-  born_in_.resize(view.objects.size(), kNoTier);
+  follow_untouched(view);
   const AccessCost near = access_cost(tier_of(view.tiers.front()));
   const AccessCost far = access_cost(tier_of(view.tiers.back()));
   const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
@@ -19,14 +42,10 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen) {
   double lost = 0;
   double footprint = 0;
   for (const ObjectView& one : view.objects) {
-    if (one.bytes == 0) {
-      born_in_[one.id] = kNoTier;
-      continue;
-    }
-    if (born_in_[one.id] == kNoTier) born_in_[one.id] = one.tier;
+    if (one.bytes == 0) continue;
     const double modelled = std::max(0.0, one.loads) * load_ns +
                             std::max(0.0, one.stores) * store_ns;
-    const bool was = born_in_[one.id] != 0;
+    const bool was = untouched_[one.id] != 0;
     const bool is = one.tier != 0;
     avoided += modelled * (static_cast<double>(was) - static_cast<double>(is));
     lost += modelled * static_cast<double>(is);

@@ -25,7 +25,7 @@ namespace thermocline {
 class Account {
  public:
   struct Options {
-    double stake = 0.3;    // windows' time that may be lost at first
+    double stake = 1;      // windows' time that may be lost at first
     double drift = 0.003;  // and of the time since, this share
   };
   explicit Account(Options options) : options_(options) {}
@@ -39,8 +39,12 @@ class Account {
   double balance_ns() const { return balance_ns_; }
 
  private:
+  // Where each object would lie had nothing ever moved (what is moved out
+  // makes room for what is born later); kNoTier: it is not there.
+  void follow_untouched(const View& view);
+
   Options options_;
-  std::vector<TierId> born_in_;  // by object; kNoTier: not there
+  std::vector<TierId> untouched_;
   double balance_ns_ = 0;
   double elapsed_ns_ = 0;
   double move_ns_byte_ = 0;

@@ -11,6 +11,11 @@
 namespace thermocline {
 namespace {
 
+// What agent/models/README.md tells of.
+std::string shipped_agent() {
+  return beside_program("share/thermocline/general.pt");
+}
+
 // Loads the plugin if it is installed; empty, or why it could not be loaded.
 std::string load_plugin() {
   const std::string path = beside_program("lib/thermocline_learned.so");
@@ -28,9 +33,13 @@ std::string load_plugin() {
 
 Result<std::unique_ptr<Policy>> make_policy(const std::string& name,
                                             const std::string& options) {
-  const auto json = nlohmann::json::parse(options.empty() ? "{}" : options,
-                                          nullptr, /*allow_exceptions=*/false);
+  auto json = nlohmann::json::parse(options.empty() ? "{}" : options, nullptr,
+                                    /*allow_exceptions=*/false);
   if (json.is_discarded()) return invalid("policy options are not JSON");
+  // Who names no agent gets the one that ships.
+  if (name == "learned" && json.is_object() && !json.contains("agent")) {
+    json["agent"] = shipped_agent();
+  }
   auto& known = Registry<Policy>::entries();
   if (name == "learned" && !known.contains(name)) {
     const auto why = load_plugin();

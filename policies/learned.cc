@@ -29,8 +29,8 @@ class Learned final : public Policy {
     std::string agent;
     double hysteresis = 0.1;
     double fill = 0.98;
-    double stake = 0.3;
-    double drift = 0.003;
+    double stake = Account::Options().stake;
+    double drift = Account::Options().drift;
     void fields(auto& f) {
       f("agent", agent, "file that thermocline train wrote");
       f("hysteresis", hysteresis, 0.0, 1000.0,
