@@ -114,4 +114,10 @@ const Agent::Info& Agent::info() const { return impl_->info; }
 
 std::vector<float> Agent::weights() const { return impl_->network->weights(); }
 
+void Agent::set_weights(const std::vector<float>& weights) {
+  CHECK(impl_->network->set_weights(weights));
+}
+
+std::int64_t Agent::hidden() const { return impl_->hidden; }
+
 }  // namespace thermocline

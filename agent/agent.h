@@ -58,6 +58,10 @@ class Agent {
 
   const Info& info() const;
   std::vector<float> weights() const;
+  /// Requires: as many as weights() has.
+  void set_weights(const std::vector<float>& weights);
+  /// Width of the network's layers.
+  std::int64_t hidden() const;
 
  private:
   struct Impl;

@@ -4,6 +4,11 @@
 // pack(), so that capacity and budget hold whatever the network says. Built
 // into lib/thermocline_learned.so, for it brings LibTorch along; packing and
 // all below it come from the program that loads the plugin.
+//
+// With option "online" it goes on learning from what this target does, beside
+// the caller's thread and within a share of a core (agent/fine_tuner.h). It
+// decides with the best weights judged so far, or hottest first while every
+// agent did worse than that.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +16,7 @@
 #include "agent/account.h"
 #include "agent/agent.h"
 #include "agent/features.h"
+#include "agent/fine_tuner.h"
 #include "policies/packing.h"
 #include "traces/fields.h"
 
@@ -31,6 +37,9 @@ class Learned final : public Policy {
     double fill = 0.98;
     double stake = Account::Options().stake;
     double drift = Account::Options().drift;
+    bool online = false;
+    double share = 0.01;
+    std::string state;
     void fields(auto& f) {
       f("agent", agent, "file that thermocline train wrote");
       f("hysteresis", hysteresis, 0.0, 1000.0,
@@ -39,6 +48,11 @@ class Learned final : public Policy {
       f("stake", stake, 0.0, 1e9,
         "windows' time that moves may lose before they have earned any");
       f("drift", drift, 0.0, 1.0, "share of the time since, likewise");
+      f("online", online, "goes on learning while the job runs");
+      f("share", share, 1e-4, 1.0, "of a core that online learning may use");
+      f("state", state,
+        "file in which online learning outlives a restart; one for all "
+        "targets, the last to learn writes it");
     }
   };
 
@@ -63,6 +77,7 @@ class Learned final : public Policy {
     View view = given;
     seen_.update(view);
     view.budget = std::min(view.budget, account_.allow(view, seen_));
+    if (options_.online) learn(given);
     agent_.score(seen_.features(), score_);
     double footprint = 0;
     for (std::size_t i = 0; i < score_.size(); ++i) {
@@ -121,7 +136,40 @@ class Learned final : public Policy {
            " windows ago";
   }
 
+  std::map<std::string, std::uint64_t> counts() const override {
+    if (!tuner_) return {};
+    const auto all = tuner_->counts();
+    return {{"online_decisions", all.learning.decisions},
+            {"online_verdicts", all.learning.verdicts},
+            {"online_rollbacks", all.learning.rollbacks},
+            {"online_states_refused", all.states_refused},
+            {"online_saves_failed", all.saves_failed}};
+  }
+
  private:
+  void learn(const View& view) {
+    // Not before there is a target: a policy is also made to check options.
+    if (!tuner_) {
+      FineTuner::Options tuning;
+      tuning.share = options_.share;
+      tuning.state = options_.state;
+      tuning.learning.hidden = agent_.hidden();
+      tuning.learning.algorithm = agent_.info().algorithm;
+      tuning.learning.payback = agent_.info().payback;
+      const double fill = options_.fill;
+      tuner_ = std::make_unique<FineTuner>(
+          agent_.weights(), tuning,
+          [fill](const View& seen, std::span<const double> score,
+                 double hysteresis) {
+            return pack(seen, score, {hysteresis, fill});
+          });
+    }
+    tuner_->see(view);
+    if (const auto verdict = tuner_->verdict()) {
+      agent_.set_weights(verdict->weights);
+    }
+  }
+
   Options options_;
   Agent agent_;
   Account account_;
@@ -131,6 +179,7 @@ class Learned final : public Policy {
   std::size_t tiers_ = 0;
   double window_s_ = 0;
   double ns_per_byte_ = 0;  // a score of 1, in ns per byte and window
+  std::unique_ptr<FineTuner> tuner_;
 };
 
 const Register<Policy> kEntry{

@@ -79,5 +79,25 @@ TEST_F(Learned, GivesReasons) {
   EXPECT_GT(explained, 0);
 }
 
+// Learning beside it: the contract holds whoever decides, and nothing hangs
+// when it goes in the midst of learning.
+TEST_F(Learned, KeepsTheContractWhileItLearns) {
+  write_agent(1);
+  auto policy = *std::move(
+      make({{"online", true}, {"share", 1}, {"state", path_ + ".state"}}));
+  EXPECT_TRUE(policy->counts().empty());
+  SyntheticTarget target(11);
+  for (int i = 0; i < 300; ++i) {
+    const auto moves = policy->decide(target.view());
+    ASSERT_EQ(broken_rule(target.view(), moves), "") << "window " << i;
+    target.step(moves);
+    if (i >= 60 && policy->counts().at("online_verdicts") > 1) break;
+    usleep(2000);
+  }
+  EXPECT_EQ(policy->counts().at("online_saves_failed"), 0U);
+  policy.reset();
+  unlink((path_ + ".state").c_str());
+}
+
 }  // namespace
 }  // namespace thermocline

@@ -1,0 +1,70 @@
+// What an OnlineLearner knows, on disk: a small JSON file.
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "agent/features.h"
+#include "agent/fine_tuner.h"
+#include "traces/crc32c.h"
+#include "traces/replace_file.h"
+
+namespace thermocline {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kKind = "thermocline online state";
+constexpr int kVersion = 1;
+
+}  // namespace
+
+std::uint32_t OnlineState::checksum(const std::vector<float>& weights) {
+  const auto* raw = reinterpret_cast<const std::uint8_t*>(weights.data());
+  return crc32c({raw, weights.size() * sizeof(float)});
+}
+
+Status OnlineState::save(const std::string& path) const {
+  const Json out = {
+      {"kind", kKind}, {"version", kVersion}, {"features", feature_hash()},
+      {"base", base},  {"weights", weights},  {"checksum", checksum(weights)}};
+  return replace_file(path, out.dump() + "\n");
+}
+
+Result<OnlineState> OnlineState::load(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file) return file_failure("read", path, errno);
+  text << file.rdbuf();
+  const Json json = Json::parse(text.str(), nullptr, false);
+  const auto is = [&json](const char* key, const Json& value) {
+    return json.is_object() && json.contains(key) && json[key] == value;
+  };
+  const auto bad = [&path](const std::string& why) {
+    return corrupt(path + " " + why + "; remove it, and learning begins anew");
+  };
+  if (!is("kind", kKind)) return bad("is not a thermocline online state");
+  if (!is("version", kVersion) || !is("features", feature_hash())) {
+    return bad("is of another version of Thermocline");
+  }
+  const auto has = [&json](const char* key, auto right) {
+    return json.contains(key) && (json[key].*right)();
+  };
+  if (!has("base", &Json::is_number_unsigned) ||
+      !has("weights", &Json::is_array)) {
+    return bad("is damaged");
+  }
+  OnlineState out;
+  out.base = json["base"].get<std::uint32_t>();
+  for (const Json& one : json["weights"]) {
+    if (!one.is_number()) return bad("is damaged");
+    out.weights.push_back(one.get<float>());
+  }
+  if (!is("checksum", checksum(out.weights))) {
+    return bad("is damaged (checksum)");
+  }
+  return out;
+}
+
+}  // namespace thermocline
