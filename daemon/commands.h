@@ -41,5 +41,6 @@ void add_list(CLI::App& root, Outcome& outcome);
 void add_doctor(CLI::App& root, Outcome& outcome);
 void add_probe(CLI::App& root, Outcome& outcome);
 void add_checkpoint(CLI::App& root, Outcome& outcome);
+void add_completion(CLI::App& root, Outcome& outcome);
 
 }  // namespace thermocline
