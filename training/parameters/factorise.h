@@ -27,13 +27,20 @@ struct FactoriseOptions {
 // One after each clock (ordered loops: each epoch).
 struct Progress {
   double loss = 0;
-  double bytes = 0;  // sent and fetched so far, by all ranks
+  double bytes = 0;    // sent and fetched so far, by all ranks
+  double seconds = 0;  // so far, of this rank, without computing the loss
 };
 
 /// Rows of users stay, rows of items rotate; each dependence is kept.
 Result<std::vector<Progress>> factorise_in_order(Ranks& ranks,
                                                  const Ratings& ratings,
                                                  const FactoriseOptions& how);
+
+/// What factorise_in_order() must give on so many ranks, bit for bit: a plain
+/// loop, one process, in the order of that schedule. The loss of each epoch.
+Result<std::vector<double>> factorise_serially(int ranks,
+                                               const Ratings& ratings,
+                                               const FactoriseOptions& how);
 
 /// Ranks share the items' rows in a table; users' rows are their own.
 Result<std::vector<Progress>> factorise_in_parallel(

@@ -31,6 +31,23 @@ TEST(Factorise, InOrderTheLossDoesNotDependOnTheRanks) {
   }
 }
 
+TEST(Factorise, InOrderItHasTheBitsOfAPlainLoop) {
+  const Ratings ratings = make_ratings(60, 40, 900, 3);
+  FactoriseOptions how;
+  how.epochs = 3;
+  for (const int ranks : {1, 3, 4}) {
+    const auto serial = factorise_serially(ranks, ratings, how);
+    ASSERT_TRUE(serial.has_value());
+    run_as_threads(ranks, [&](Ranks& job) {
+      const auto progress = factorise_in_order(job, ratings, how);
+      ASSERT_TRUE(progress.has_value()) << progress.error().message;
+      for (std::size_t i = 0; i < serial->size(); ++i) {
+        EXPECT_EQ((*progress)[i].loss, (*serial)[i]) << ranks;
+      }
+    });
+  }
+}
+
 TEST(Factorise, InParallelItDoes) {
   EXPECT_GT(last_loss(4, false), 1.1 * last_loss(4, true));
 }

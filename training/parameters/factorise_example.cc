@@ -1,0 +1,223 @@
+// factorise_example: one matrix factorisation in several ways.
+//
+// First in order over ranks, which gives the loss of a serial run whatever
+// their number, and data-parallel beside it, which does not. Then data-parallel
+// within a budget for what is sent, in several orders of sending.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "training/parameters/factorise.h"
+#include "training/ranks/job.h"
+
+namespace thermocline {
+namespace {
+
+struct Settings {
+  std::vector<int> ranks{1, 2, 3, 4, 6};
+  int epochs = 30;
+  int clocks = 16;
+  std::int64_t users = 1200;
+  std::int64_t items = 900;
+  std::int64_t ratings = 40000;
+  double rate = 0.02;                           // in order
+  std::vector<double> rates{0.01, 0.02, 0.04};  // within a budget
+  std::int64_t budget = 800;                    // bytes per rank and clock
+  std::int64_t staleness = 32;
+  double target = 0.25;  // of the loss at first
+  std::int64_t seed = 3;
+  bool check = false;
+};
+
+Ratings ratings_of(const Settings& settings) {
+  return make_ratings(settings.users, settings.items,
+                      static_cast<std::size_t>(settings.ratings),
+                      static_cast<std::uint64_t>(settings.seed));
+}
+
+// Whether all is as the checks of --check ask; of rank 0.
+Result<bool> compare_orders(Ranks& ranks, const Settings& settings) {
+  const auto ratings = ratings_of(settings);
+  FactoriseOptions how;
+  how.epochs = settings.epochs;
+  how.rate = settings.rate;
+  const auto ordered = factorise_in_order(ranks, ratings, how);
+  if (!ordered) return ordered.error();
+  // As many exchanges as the loop in order has; at its rate, and at the best.
+  how.clocks_an_epoch = ranks.size();
+  double at_its_rate = 0;
+  double at_best = std::numeric_limits<double>::infinity();
+  for (const double part : {1.0, 0.5, 0.25, 0.125}) {
+    how.rate = settings.rate * part;
+    const auto bulk = factorise_in_parallel(ranks, ratings, how);
+    if (!bulk) return bulk.error();
+    const double last = bulk->back().loss;
+    if (part == 1.0) at_its_rate = last;
+    if (last < at_best) at_best = last;  // never if it diverged
+  }
+  how.rate = settings.rate;
+  if (ranks.rank() != 0) return true;
+  const auto serial = factorise_serially(ranks.size(), ratings, how);
+  if (!serial) return serial.error();
+  const auto alone = factorise_serially(1, ratings, how);
+  if (!alone) return alone.error();
+  bool same = true;
+  for (std::size_t i = 0; i < serial->size(); ++i) {
+    same = same && (*serial)[i] == (*ordered)[i].loss;
+  }
+  const double loss = ordered->back().loss;
+  std::printf("%5d %10.4f %20s %15.4f %15.4f\n", ranks.size(), loss,
+              same ? "the same bits" : "DIFFERENT", at_its_rate, at_best);
+  std::fflush(stdout);
+  return same && loss < 1.03 * alone->back();
+}
+
+struct Way {
+  const char* name;
+  const char* order;
+  bool stale;
+};
+
+constexpr Way kWays[] = {{"bulk", "fifo", false},
+                         {"fifo", "fifo", true},
+                         {"random", "random", true},
+                         {"magnitude", "magnitude", true}};
+
+struct Reached {
+  double rate = 0;
+  double bytes = std::numeric_limits<double>::infinity();
+  double seconds = 0;
+  std::size_t clocks = 0;
+};
+
+// With the fewest bytes over all rates: staler data allow smaller steps only,
+// so ways compared at one rate would be compared at the best rate of one.
+Result<Reached> reach(Ranks& ranks, const Ratings& ratings,
+                      FactoriseOptions how, const Settings& settings,
+                      double target) {
+  Reached best;
+  for (const double rate : settings.rates) {
+    how.rate = rate;
+    const auto progress = factorise_in_parallel(ranks, ratings, how);
+    if (!progress) return progress.error();
+    for (std::size_t i = 0; i < progress->size(); ++i) {
+      const Progress& one = (*progress)[i];
+      if (!(one.loss <= target)) continue;
+      if (one.bytes < best.bytes) best = {rate, one.bytes, one.seconds, i + 1};
+      break;
+    }
+  }
+  return best;
+}
+
+Result<bool> compare_sending(Ranks& ranks, const Settings& settings) {
+  const bool speaks = ranks.rank() == 0;
+  const auto ratings = ratings_of(settings);
+  FactoriseOptions how;
+  how.epochs = settings.epochs;
+  how.clocks_an_epoch = settings.clocks;
+  how.bytes_a_clock = settings.budget;
+  double at_first = 0;
+  for (const Rating& one : ratings.all) {
+    at_first += static_cast<double>(one.value * one.value);
+  }
+  const double target =
+      settings.target * at_first / static_cast<double>(ratings.all.size());
+  if (speaks) {
+    std::printf(
+        "\nto a loss of %.4f, %d ranks, %d clocks an epoch, %lld bytes a rank "
+        "and clock, each at its best rate\n%-10s %9s %6s %8s %7s %8s %13s\n",
+        target, ranks.size(), settings.clocks,
+        static_cast<long long>(settings.budget), "way", "staleness", "rate",
+        "kB", "clocks", "s", "of fifo's kB");
+  }
+  double fifo = std::numeric_limits<double>::infinity();
+  double bulk = 0;
+  double magnitude = 0;
+  for (const Way& way : kWays) {
+    how.order = way.order;
+    how.staleness = way.stale ? settings.staleness : 0;
+    const auto reached = reach(ranks, ratings, how, settings, target);
+    if (!reached) return reached.error();
+    const std::string name = way.name;
+    if (name == "fifo") fifo = reached->bytes;
+    if (name == "bulk") bulk = reached->bytes;
+    if (name == "magnitude") magnitude = reached->bytes;
+    if (!speaks) continue;
+    std::printf("%-10s %9lld ", way.name,
+                static_cast<long long>(how.staleness));
+    if (reached->clocks == 0) {
+      std::printf("%6s\n", "never");
+      continue;
+    }
+    std::printf("%6g %8.0f %7zu %8.3f ", reached->rate, reached->bytes / 1000,
+                reached->clocks, reached->seconds);
+    if (std::isfinite(fifo)) std::printf("%12.2fx", reached->bytes / fifo);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+  return magnitude < bulk;
+}
+
+int run(const Settings& settings) {
+  int failed = 0;
+  const auto told = [&](Ranks& ranks, const Result<bool>& good) {
+    if (!good) {
+      std::fprintf(stderr, "factorise_example: rank %d: %s\n", ranks.rank(),
+                   good.error().message.c_str());
+    }
+    if (ranks.rank() == 0 && (!good || (settings.check && !*good))) failed = 1;
+  };
+  const auto counts =
+      started_by_mpirun() ? std::vector<int>{1} : settings.ranks;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto work = [&](Ranks& ranks) {
+      if (i == 0 && ranks.rank() == 0) {
+        std::printf("%5s %10s %20s %15s %15s\n", "ranks", "in order",
+                    "as the serial loop", "data-parallel", "at its best rate");
+      }
+      told(ranks, compare_orders(ranks, settings));
+      if (i + 1 == counts.size()) told(ranks, compare_sending(ranks, settings));
+    };
+    if (auto ok = run_job(counts[i], work); !ok) {
+      std::fprintf(stderr, "factorise_example: %s\n",
+                   ok.error().message.c_str());
+      return 1;
+    }
+  }
+  return failed;
+}
+
+}  // namespace
+}  // namespace thermocline
+
+int main(int argc, char** argv) {
+  thermocline::Settings settings;
+  CLI::App app{"Matrix factorisation, in order and with bounded staleness."};
+  app.add_option("--ranks", settings.ranks, "numbers of ranks, without mpirun")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 10000));
+  app.add_option("--clocks", settings.clocks, "of an epoch")
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--users", settings.users)->check(CLI::Range(1, 10'000'000));
+  app.add_option("--items", settings.items)->check(CLI::Range(1, 10'000'000));
+  app.add_option("--ratings", settings.ratings)
+      ->check(CLI::Range(1, 1'000'000'000));
+  app.add_option("--rate", settings.rate, "learning rate, in order")
+      ->check(CLI::Range(0., 10.));
+  app.add_option("--rates", settings.rates, "to choose from, within a budget")
+      ->check(CLI::Range(0., 10.));
+  app.add_option("--budget", settings.budget, "bytes per rank and clock")
+      ->check(CLI::Range(0, 1'000'000'000));
+  app.add_option("--staleness", settings.staleness)
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--target", settings.target, "share of the variance")
+      ->check(CLI::Range(0., 1.));
+  app.add_option("--seed", settings.seed)->check(CLI::Range(0, 1'000'000));
+  app.add_flag("--check", settings.check,
+               "fail unless the ordered loss is the serial one, bit for bit, "
+               "and magnitude reaches the target with fewer bytes than bulk");
+  CLI11_PARSE(app, argc, argv);
+  return thermocline::run(settings);
+}
