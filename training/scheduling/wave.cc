@@ -71,7 +71,7 @@ double simulate_wave(const WavePlan& plan, const std::vector<double>& expected,
 
 Result<Wave> Wave::make(Ranks& ranks) {
   Wave out;
-  auto window = ranks.window(sizeof(std::int64_t));
+  auto window = ranks.window(2 * sizeof(std::int64_t));
   if (!window) return window.error().within("wave");
   out.ranks_ = &ranks;
   out.taken_ = *std::move(window);
@@ -83,14 +83,15 @@ Result<WaveStats> Wave::run(const std::vector<double>& expected,
   const WavePlan plan = plan_wave(expected, ranks_->size());
   const int me = ranks_->rank();
   WaveStats stats;
-  // All start from counters at 0: nobody may still be taking of the last wave.
-  if (auto ok = ranks_->barrier(); !ok) return ok.error().within("wave");
-  const std::int64_t before = taken_->fetch_add(me, 0, 0);
-  taken_->fetch_add(me, 0, -before);
-  if (auto ok = ranks_->barrier(); !ok) return ok.error().within("wave");
+  // Two counters by turns. All were done with the other when the last wave
+  // ended, and nobody needs it before this one ends: one barrier is enough.
+  const std::size_t at = even_ ? 0 : sizeof(std::int64_t);
+  const std::size_t other = even_ ? sizeof(std::int64_t) : 0;
+  even_ = !even_;
+  taken_->fetch_add(me, other, -taken_->fetch_add(me, other, 0));
   const auto take = [&](int from) {
     const auto& queue = plan[static_cast<std::size_t>(from)];
-    const auto next = static_cast<std::size_t>(taken_->fetch_add(from, 0, 1));
+    const auto next = static_cast<std::size_t>(taken_->fetch_add(from, at, 1));
     if (next >= queue.size()) return false;
     const auto start = Clock::now();
     run(queue[next]);
@@ -107,7 +108,7 @@ Result<WaveStats> Wave::run(const std::vector<double>& expected,
     double most = -1;
     for (int r = 0; r < ranks_->size(); ++r) {
       const auto& queue = plan[static_cast<std::size_t>(r)];
-      const auto taken = static_cast<std::size_t>(taken_->fetch_add(r, 0, 0));
+      const auto taken = static_cast<std::size_t>(taken_->fetch_add(r, at, 0));
       if (taken >= queue.size()) continue;
       const double left = left_of(queue, taken, expected);
       if (left > most) from = r;

@@ -49,7 +49,8 @@ class Wave {
 
  private:
   Ranks* ranks_ = nullptr;
-  std::unique_ptr<Window> taken_;  // one counter a rank
+  std::unique_ptr<Window> taken_;  // two counters a rank
+  bool even_ = true;
 };
 
 }  // namespace thermocline
