@@ -125,13 +125,12 @@ Status verify(const Arguments& arguments) {
   if (!pool) return pool.error();
   for (const auto& one : pool->list()) {
     const auto whole = pool->verify(one.slot);
-    std::printf(
-        "slot %u: %s\n", one.slot,
-        whole
-            ? ("checkpoint " + std::to_string(one.contents.header.sequence) +
-               ", step " + std::to_string(one.contents.header.step) + ", whole")
-                  .c_str()
-            : whole.error().message.c_str());
+    if (whole) {
+      std::printf("slot %u: checkpoint %ju, step %ju, whole\n", one.slot,
+                  one.contents.header.sequence, one.contents.header.step);
+    } else {
+      std::printf("%s\n", whole.error().message.c_str());
+    }
   }
   const auto back = pool->restore();
   if (!back) return back.error().within(arguments.pool);

@@ -121,17 +121,17 @@ Bytes CheckpointPool::slot_bytes_for(std::span<const Piece> pieces,
                                     static_cast<Bytes>(pool.chunk_kib) * 1024);
 }
 
-// Never the one that holds the newest whole checkpoint: that which restore()
-// has found, else that which the newest head names. Of the rest the oldest.
-std::uint32_t CheckpointPool::choose_slot() const {
-  const Heads heads = read_heads(*medium_, block_);
-  const auto newest = heads.newest();
-  std::optional<std::uint32_t> kept = restored_slot_;
-  if (!kept && newest) kept = heads.page[*newest]->slot;
+// Never the one that holds the newest whole checkpoint. Of the rest the oldest.
+std::uint32_t CheckpointPool::choose_slot() {
+  if (!whole_slot_ && last_sequence_ > 0) {
+    const Recovery found =
+        recover(*medium_, block_, static_cast<unsigned>(options_.threads));
+    if (found.newest) whole_slot_ = found.newest->slot;
+  }
   std::uint32_t best = 0;
   std::uint64_t best_age = ~std::uint64_t{0};
   for (std::uint32_t slot = 0; slot < block_.slots; ++slot) {
-    if (kept == slot) continue;
+    if (whole_slot_ == slot) continue;
     const auto header = decode_slot_header(
         block_.id,
         medium_->bytes().subspan(block_.slot_offset(slot), block_.slot_bytes));
@@ -157,15 +157,15 @@ Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
   if (last_sequence_ >= kMaxSequence) {
     return invalid("the pool has taken all the checkpoints it can count");
   }
+  const std::uint32_t slot = choose_slot();
   SlotHeader header;
   header.sequence = ++last_sequence_;
   header.step = step;
   header.saved_at = options_.clock ? options_.clock() : system_now();
-  const std::uint32_t slot = choose_slot();
   const auto written = writer_->write(slot, pieces, header);
   if (!written) return written.error();
   if (auto ok = commit({header.sequence, slot}); !ok) return ok.error();
-  restored_slot_.reset();
+  whole_slot_ = slot;
   return Saved{header.sequence, written->payload, written->stored};
 }
 
@@ -187,7 +187,7 @@ Result<Restored> CheckpointPool::restore() {
   const Recovery found =
       recover(*medium_, block_, static_cast<unsigned>(options_.threads));
   if (found.newest) {
-    restored_slot_ = found.newest->slot;
+    whole_slot_ = found.newest->slot;
     Restored out = restored(*found.newest);
     out.damage = found.damage;
     return out;

@@ -114,6 +114,8 @@ class CheckpointPool {
   /// The state is durable on return (as far as durability() goes). `step` is
   /// the job's own. Errors: kInvalid when it does not fit or the pool was
   /// opened to read; kIo. The checkpoints before it are untouched then.
+  /// Cost: the first save to a pool that is not new, without restore(), reads
+  /// its newest checkpoint: a damaged one is not kept in place of a whole one.
   Result<Saved> save(std::span<const Piece> pieces, std::uint64_t step);
 
   /// The newest checkpoint that is whole; every byte is checked. Errors:
@@ -144,7 +146,7 @@ class CheckpointPool {
                  const SaveOptions& options, bool writable);
   static Result<CheckpointPool> take(std::unique_ptr<Medium> medium,
                                      const SaveOptions& options, bool writable);
-  std::uint32_t choose_slot() const;
+  std::uint32_t choose_slot();
   Status commit(const Head& head);
   Restored restored(const SlotContents& contents) const;
 
@@ -153,8 +155,9 @@ class CheckpointPool {
   SaveOptions options_;
   std::unique_ptr<SlotWriter> writer_;  // null: opened to read
   std::uint64_t last_sequence_ = 0;
-  // The slot that restore() found whole, until a save has been committed.
-  std::optional<std::uint32_t> restored_slot_;
+  // The newest slot that is known to be whole: restore() found it so, or a
+  // save of this very object has been committed to it.
+  std::optional<std::uint32_t> whole_slot_;
 };
 
 }  // namespace thermocline

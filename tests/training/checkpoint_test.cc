@@ -136,6 +136,26 @@ TEST_F(Checkpoint, TheNewestWholeOneIsFoundWhateverIsDamaged) {
                                                  "head page 1 is damaged"));
 }
 
+TEST_F(Checkpoint, ASaveWithoutARestoreSparesTheWholeOneToo) {
+  std::uint32_t newest = 0, older = 0;
+  {
+    CheckpointPool pool = make(2);
+    ASSERT_TRUE(pool.save(state(1), 1) && pool.save(state(2), 2));
+    const auto slots = pool.list();
+    ASSERT_EQ(slots.size(), 2);
+    newest = slots[0].slot;
+    older = slots[1].slot;
+    flip(pool.superblock().slot_offset(newest) + 300);
+  }
+  auto pool = CheckpointPool::open(path());
+  ASSERT_TRUE(pool && pool->save(state(3), 3));
+  EXPECT_EQ(pool->restore_slot(older)->step, 1);
+  EXPECT_EQ(pool->restore_slot(newest)->step, 3);
+  // From here on by turns, as ever.
+  ASSERT_TRUE(pool->save(state(4), 4));
+  EXPECT_EQ(pool->restore_slot(older)->step, 4);
+}
+
 TEST_F(Checkpoint, WhenNothingIsWholeItSaysWhy) {
   CheckpointPool pool = make(2);
   ASSERT_TRUE(pool.save(state(1), 1));
