@@ -9,21 +9,6 @@
 #include <cstring>
 
 namespace thermocline {
-namespace {
-
-// Returns: 0, or errno.
-int write_whole(int file, const std::string& bytes) {
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const auto n = ::write(file, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n < 0 ? errno : EIO;
-    at += static_cast<std::size_t>(n);
-  }
-  return ::fsync(file) == 0 ? 0 : errno;
-}
-
-}  // namespace
 
 int put_in_place(const std::string& temporary, const std::string& path,
                  Existing existing) {
@@ -50,6 +35,54 @@ int sync_folder_of(const std::string& path) {
   return code;
 }
 
+namespace {
+
+// Open, and gone at the end of its scope unless it was put in place.
+class Temporary {
+ public:
+  explicit Temporary(const std::string& beside)
+      : path_(beside + ".XXXXXX"),
+        file_(::mkostemp(path_.data(), O_CLOEXEC)),
+        code_(file_ < 0 ? errno : 0) {
+    if (file_ >= 0) ::fchmod(file_, 0644);
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (file_ < 0) return;
+    ::close(file_);
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+
+  void write(const void* bytes, std::size_t size) {
+    const char* at = static_cast<const char*>(bytes);
+    while (code_ == 0 && size > 0) {
+      const auto n = ::write(file_, at, size);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        code_ = n < 0 ? errno : EIO;
+        return;
+      }
+      at += n;
+      size -= static_cast<std::size_t>(n);
+    }
+  }
+  // Returns: 0, or errno of whatever failed first.
+  int finish(const std::string& path, Existing existing) {
+    if (code_ == 0 && ::fsync(file_) != 0) code_ = errno;
+    if (code_ == 0) code_ = put_in_place(path_, path, existing);
+    if (code_ == 0) path_.clear();
+    return code_;
+  }
+
+ private:
+  std::string path_;
+  int file_;
+  int code_;
+};
+
+}  // namespace
+
 Error file_failure(const std::string& verb, const std::string& path, int code) {
   const std::string message =
       "cannot " + verb + " " + path + ": " + std::strerror(code);
@@ -62,15 +95,18 @@ Error file_failure(const std::string& verb, const std::string& path, int code) {
 
 Status replace_file(const std::string& path, const std::string& bytes,
                     Existing existing) {
-  std::string temporary = path + ".XXXXXX";
-  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return file_failure("write", path, errno);
-  ::fchmod(file, 0644);
-  int code = write_whole(file, bytes);
-  ::close(file);
-  if (code == 0) code = put_in_place(temporary, path, existing);
-  if (code != 0) {
-    ::unlink(temporary.c_str());
+  return replace_file(
+      path, [&](const FileSink& sink) { sink(bytes.data(), bytes.size()); },
+      existing);
+}
+
+Status replace_file(const std::string& path,
+                    const std::function<void(const FileSink&)>& produce,
+                    Existing existing) {
+  Temporary file(path);
+  produce(
+      [&](const void* bytes, std::size_t size) { file.write(bytes, size); });
+  if (const int code = file.finish(path, existing); code != 0) {
     return file_failure("write", path, code);
   }
   // What cannot be waited for is there all the same.

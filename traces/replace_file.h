@@ -4,6 +4,8 @@
 // ones, never a part. Thread safety: any thread; of two writers one wins.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 
 #include "traces/result.h"
@@ -16,6 +18,15 @@ enum class Existing { kReplace, kKeep };
 /// and renames it. With kKeep, a file of that name is left alone (kInvalid).
 /// Errors: kNotFound, kPermission, kIo, naming the path; nothing is left then.
 Status replace_file(const std::string& path, const std::string& bytes,
+                    Existing existing = Existing::kReplace);
+
+/// Takes the next bytes of a file. Once writing has failed it ignores them.
+using FileSink = std::function<void(const void* bytes, std::size_t size)>;
+
+/// The same for what need not be in memory at once: `produce` passes it to the
+/// sink. When it throws, nothing is left either.
+Status replace_file(const std::string& path,
+                    const std::function<void(const FileSink&)>& produce,
                     Existing existing = Existing::kReplace);
 
 /// Renames a finished file to `path`; with kKeep not over what is there

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include "tests/traces/trace_bytes.h"
 
@@ -35,6 +36,24 @@ TEST(ReplaceFile, WritesAndReplacesLeavingNothingBeside) {
   ASSERT_TRUE(replace_file(path, "one"));
   ASSERT_TRUE(replace_file(path, "two"));
   EXPECT_EQ(text_of(path), "two");
+  EXPECT_EQ(files_in(folder.file("")), 1u);
+}
+
+TEST(ReplaceFile, TakesBytesAsTheyAreMadeAndLeavesNothingOfAFailure) {
+  const TestDirectory folder;
+  const std::string path = folder.file("a.bin");
+  ASSERT_TRUE(replace_file(path, [](const FileSink& sink) {
+    sink("one ", 4);
+    sink("two", 3);
+  }));
+  EXPECT_EQ(text_of(path), "one two");
+  const auto fails = [](const FileSink& sink) {
+    sink("three", 5);
+    throw std::runtime_error("enough");
+  };
+  EXPECT_THROW(static_cast<void>(replace_file(path, fails)),
+               std::runtime_error);
+  EXPECT_EQ(text_of(path), "one two");
   EXPECT_EQ(files_in(folder.file("")), 1u);
 }
 
