@@ -14,6 +14,7 @@ struct Row {
   const char* name;
   const char* summary;
   Reply (*answer)(Service&, const json&);
+  bool changes = false;
 };
 
 Reply answer_shutdown(Service&, const json& request) {
@@ -25,21 +26,25 @@ constexpr Row kOperations[] = {
     {"version", "version of the daemon and of this API", answer_version},
     {"status", "what the daemon does just now", answer_status},
     {"targets", "the managed processes", answer_targets},
-    {"attach", "manage a process {pid}", answer_attach},
-    {"detach", "manage it no more {pid}", answer_detach},
+    {"attach", "manage a process {pid, weight, minimum_bytes}", answer_attach,
+     true},
+    {"detach", "manage it no more {pid}", answer_detach, true},
     {"tiers", "the machine's memory tiers and their room", answer_tiers},
     {"placement", "where an {address} or a {tensor} lies", answer_placement},
-    {"heat", "regions, hottest first {limit, offset, pid}", answer_heat},
+    {"heat", "what is hottest {by, limit, offset, pid}", answer_heat},
     {"explain", "why an {address} or a {tensor} lies there", answer_explain},
+    {"plan", "the targets' plans and how they fare {pid}", answer_plan},
     {"policies", "the policies and their options", answer_policies},
     {"set_policy", "decide by another policy {name, options}",
-     answer_set_policy},
+     answer_set_policy, true},
     {"set_budget", "bytes/s that moves may use {bytes_per_s}",
-     answer_set_budget},
-    {"pause", "move nothing until resume", answer_pause},
-    {"resume", "move again", answer_resume},
+     answer_set_budget, true},
+    {"pause", "move nothing until resume", answer_pause, true},
+    {"resume", "move again", answer_resume, true},
     {"metrics", "counters in Prometheus' text format", answer_metrics},
-    {"shutdown", "stop the daemon", answer_shutdown},
+    {"history", "what was decided and changed lately", answer_history},
+    {"subscribe", "the topics of the events", answer_subscribe},
+    {"shutdown", "stop the daemon", answer_shutdown, true},
 };
 
 json failure(const Error& error) {
@@ -76,15 +81,44 @@ Result<const Row*> find_row(json& request) {
   return not_found("no operation \"" + name + "\"; there are:" + known);
 }
 
+Error stranger(const Caller& caller) {
+  return permission(caller.name +
+                    " is not on the list of clients; have its public key added "
+                    "to the service's --clients");
+}
+
+bool may(const Row& row, const Caller& caller) {
+  return !row.changes || caller.role == Role::kOperator;
+}
+
+Error needs_operator(const Row& row, const Caller& caller) {
+  return permission(std::string(row.name) + " needs the operator role, and " +
+                    caller.name + " is " + role_name(caller.role));
+}
+
+std::string audit_line(const Caller& caller, const Row& row,
+                       const json& request, const json& response) {
+  constexpr std::size_t kMost = 512;
+  auto what = json_text(request);
+  if (what.size() > kMost) what.replace(kMost, what.npos, "...");
+  return caller.name + " asked to " + row.name + " " + what + ": " +
+         (response["ok"] == true
+              ? "done"
+              : response["error"]["message"].get<std::string>());
+}
+
 }  // namespace
 
 std::vector<Api::Operation> Api::operations() {
   std::vector<Operation> out;
-  for (const auto& row : kOperations) out.push_back({row.name, row.summary});
+  for (const auto& row : kOperations) {
+    out.push_back({row.name, row.summary, row.changes});
+  }
   return out;
 }
 
-std::string Api::answer(std::string_view text) {
+std::string Api::answer(std::string_view text, const Caller& caller) {
+  if (caller.role == Role::kNone) return json_text(failure(stranger(caller)));
   if (text.size() > kLargestRequest) {
     return json_text(failure(invalid("the request is larger than 64 KiB")));
   }
@@ -100,7 +134,8 @@ std::string Api::answer(std::string_view text) {
   if (!row) {
     response = failure(row.error());
   } else {
-    auto reply = (*row)->answer(service_, request);
+    auto reply = may(**row, caller) ? (*row)->answer(service_, request)
+                                    : Reply(needs_operator(**row, caller));
     if (reply) {
       response = *std::move(reply);
       response["v"] = kVersion;
@@ -108,6 +143,9 @@ std::string Api::answer(std::string_view text) {
       if ((*row)->answer == answer_shutdown) stopping_ = true;
     } else {
       response = failure(reply.error());
+    }
+    if ((*row)->changes && audit_) {
+      audit_(audit_line(caller, **row, request, response));
     }
   }
   if (!id.is_null()) response["id"] = id;

@@ -5,14 +5,16 @@
 // {"v":1,"ok":true, ...} or {"v":1,"ok":false,"error":{"code","message"}}.
 // API.md has every operation with an example; a test runs those examples.
 //
-// Who may ask: whoever can open the socket, which is its owner only, so every
-// operation (shutdown too) is the owner's. Thread safety: as the service's.
+// Operations that change something need the operator role, and are told to
+// `audit`, refused ones too. Thread safety: as the service's.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/caller.h"
 #include "daemon/service.h"
 
 namespace thermocline {
@@ -22,22 +24,29 @@ class Api {
   static constexpr int kVersion = 1;
   static constexpr std::size_t kLargestRequest = 64 * 1024;
 
-  /// Requires: the service outlives this.
-  explicit Api(Service& service) : service_(service) {}
+  /// Gets one line for each request to change something: who, what, and what
+  /// came of it.
+  using Audit = std::function<void(const std::string&)>;
 
-  std::string answer(std::string_view request);
+  /// Requires: the service outlives this.
+  explicit Api(Service& service, Audit audit = {})
+      : service_(service), audit_(std::move(audit)) {}
+
+  std::string answer(std::string_view request, const Caller& caller = owner());
 
   /// True once a shutdown was asked for.
   bool stopping() const { return stopping_; }
 
   struct Operation {
-    std::string name;
-    std::string summary;
+    const char* name;
+    const char* summary;
+    bool changes;  // needs the operator role
   };
   static std::vector<Operation> operations();
 
  private:
   Service& service_;
+  Audit audit_;
   bool stopping_ = false;
 };
 

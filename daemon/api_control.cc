@@ -21,6 +21,17 @@ struct Pid {
   }
 };
 
+struct Attach : Pid {
+  double weight = 1;
+  std::int64_t minimum_bytes = 0;
+  void fields(auto& f) {
+    Pid::fields(f);
+    f("weight", weight, 1e-6, 1e6, "share of fast memory among targets");
+    f("minimum_bytes", minimum_bytes, std::int64_t{0}, std::int64_t{1} << 50,
+      "of it, guaranteed");
+  }
+};
+
 struct Rate {
   std::int64_t bytes_per_s = -1;
   void fields(auto& f) {
@@ -29,21 +40,29 @@ struct Rate {
   }
 };
 
+Error lacks_pid() { return invalid("needs a process; add \"pid\":NUMBER"); }
+
 Result<int> read_pid(const json& request) {
   const auto read = read_options<Pid>(request);
   if (!read) return read.error();
-  if (read->pid == 0) return invalid("needs a process; add \"pid\":NUMBER");
+  if (read->pid == 0) return lacks_pid();
   return static_cast<int>(read->pid);
 }
 
 }  // namespace
 
 Reply answer_attach(Service& service, const json& request) {
-  const auto pid = read_pid(request);
-  if (!pid) return pid.error();
-  if (auto status = service.attach(*pid); !status) return status.error();
+  const auto read = read_options<Attach>(request);
+  if (!read) return read.error();
+  if (read->pid == 0) return lacks_pid();
+  const int pid = static_cast<int>(read->pid);
+  std::optional<FastShare> share;
+  if (request.contains("weight") || request.contains("minimum_bytes")) {
+    share = FastShare{read->weight, static_cast<Bytes>(read->minimum_bytes)};
+  }
+  if (auto status = service.attach(pid, share); !status) return status.error();
   return json{
-      {"target", to_json(service.find(*pid)->report(), service.machine())}};
+      {"target", to_json(service.find(pid)->report(), service.machine())}};
 }
 
 Reply answer_detach(Service& service, const json& request) {

@@ -19,6 +19,9 @@ Reply answer_targets(Service& service, const nlohmann::json& request);
 Reply answer_tiers(Service& service, const nlohmann::json& request);
 Reply answer_policies(Service& service, const nlohmann::json& request);
 Reply answer_metrics(Service& service, const nlohmann::json& request);
+Reply answer_plan(Service& service, const nlohmann::json& request);
+Reply answer_history(Service& service, const nlohmann::json& request);
+Reply answer_subscribe(Service& service, const nlohmann::json& request);
 
 // api_control.cc: what changes it.
 Reply answer_attach(Service& service, const nlohmann::json& request);

@@ -18,6 +18,13 @@ struct Nothing {
   void fields(auto&) {}
 };
 
+struct OnePid {
+  std::int64_t pid = 0;
+  void fields(auto& f) {
+    f("pid", pid, std::int64_t{0}, std::int64_t{1} << 22, "process; 0: all");
+  }
+};
+
 // By pid; only of policies that count something.
 json policy_counts(const Service& service) {
   json out = json::object();
@@ -96,6 +103,34 @@ Reply answer_tiers(Service& service, const json& request) {
     tiers.push_back(one);
   }
   return json{{"machine", service.machine().name}, {"tiers", tiers}};
+}
+
+Reply answer_plan(Service& service, const json& request) {
+  const auto of = read_options<OnePid>(request);
+  if (!of) return of.error();
+  if (of->pid != 0 && service.find(static_cast<int>(of->pid)) == nullptr) {
+    return not_found("pid " + std::to_string(of->pid) + " is not managed");
+  }
+  json plans = json::array();
+  for (const auto& one : service.managed()) {
+    const int pid = one->target().pid();
+    if (one->plan() == nullptr || (of->pid != 0 && of->pid != pid)) continue;
+    plans.push_back(to_json(one->plan()->report()));
+    plans.back()["pid"] = pid;
+  }
+  return json{{"planning", service.plans()}, {"plans", plans}};
+}
+
+Reply answer_history(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  return json{{"lines", service.history()}};
+}
+
+Reply answer_subscribe(Service&, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  return json{{"topics",
+               {{"window", "what was seen, decided and moved in a window"},
+                {"control", "who changed what, or tried to"}}}};
 }
 
 Reply answer_policies(Service& service, const json& request) {

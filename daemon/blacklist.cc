@@ -78,6 +78,31 @@ void Blacklist::add(Address start, Address end, std::int64_t wait,
                     static_cast<std::uint8_t>(doublings)};
 }
 
+std::vector<Blacklist::Memory> Blacklist::memory(std::int64_t window) const {
+  std::vector<Memory> out;
+  for (const auto& [start, range] : ranges_) {
+    out.push_back(
+        {start, range.end, std::max<std::int64_t>(0, range.until - window),
+         std::max<std::int64_t>(0, range.forget - window), range.doublings});
+  }
+  return out;
+}
+
+void Blacklist::recall(std::span<const Memory> ranges, std::int64_t window) {
+  const auto most = std::max(options_.busy, options_.unmovable)
+                    << (kMostDoublings + 1);
+  for (const auto& one : ranges) {
+    const auto next = ranges_.lower_bound(one.start);
+    const bool overlaps = (next != ranges_.end() && next->first < one.end) ||
+                          at(one.start) != ranges_.end();
+    if (one.end <= one.start || overlaps || ranges_.size() >= kMost) continue;
+    ranges_[one.start] = {
+        one.end, window + std::clamp<std::int64_t>(one.rest, 0, most),
+        window + std::clamp<std::int64_t>(one.forget, 0, most),
+        std::min<std::uint8_t>(one.doublings, kMostDoublings)};
+  }
+}
+
 void Blacklist::end_window(std::int64_t window) {
   std::erase_if(ranges_, [&](const auto& range) {
     return range.second.forget <= window;

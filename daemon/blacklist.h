@@ -49,6 +49,18 @@ class Blacklist {
 
   std::size_t ranges() const { return ranges_.size(); }
 
+  // A range over a restart, in windows from now.
+  struct Memory {
+    Address start = 0;
+    Address end = 0;
+    std::int64_t rest = 0;    // left alone for so long
+    std::int64_t forget = 0;  // likewise
+    std::uint8_t doublings = 0;
+  };
+  std::vector<Memory> memory(std::int64_t window) const;
+  /// Adds them to an empty list; what is no range, or overlaps, is passed over.
+  void recall(std::span<const Memory> ranges, std::int64_t window);
+
  private:
   struct Range {
     Address end = 0;

@@ -1,19 +1,48 @@
-// ask: one request to a running thermoclined, one answer back.
+// ask and Events: a client of a running thermoclined.
 //
-// Thread safety: every call has its own socket.
+// Over its Unix socket, or over TCP with keys (keys.h). Thread safety: every
+// call of ask(), and every Events, has its own socket.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "traces/result.h"
 
 namespace thermocline {
 
-/// Sends `request` (JSON text, see API.md) to the service on the Unix socket
-/// `path` and waits up to `timeout_ms` for its answer, which is returned as it
-/// came. Errors: kNotFound when there is no such socket, kPermission when it
-/// is not ours, kIo when nobody answers; each says what to do.
-Result<std::string> ask(const std::string& path, const std::string& request,
-                        int timeout_ms);
+// Where the service is, and by which keys.
+struct ServiceAddress {
+  std::string socket;  // path of a Unix socket, or tcp://HOST:PORT
+  std::string keys;    // for TCP: directory with a key pair and server.key
+};
+
+/// Sends `request` (JSON text, see API.md) and waits up to `timeout_ms` for its
+/// answer, which is returned as it came. Errors: kNotFound when there is no
+/// such socket, kPermission when it is not ours, kIo when nobody answers, those
+/// of read_keys(); each says what to do.
+Result<std::string> ask(const ServiceAddress& access,
+                        const std::string& request, int timeout_ms);
+
+class Events {
+ public:
+  /// Subscribes to a topic; empty: to all. Errors: as ask(), but that a service
+  /// which is not there over TCP is waited for.
+  static Result<Events> open(const ServiceAddress& access,
+                             const std::string& topic);
+  Events(Events&&) noexcept;
+  Events& operator=(Events&&) noexcept;
+  ~Events();
+
+  /// The next event, JSON text; none when there was none for so long, or a
+  /// signal came.
+  std::optional<std::string> next(int timeout_ms);
+
+ private:
+  struct Impl;
+  explicit Events(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace thermocline

@@ -5,9 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "daemon/client.h"
+#include "daemon/asking.h"
 #include "daemon/commands.h"
-#include "daemon/paths.h"
 #include "daemon/units.h"
 
 namespace thermocline {
@@ -16,13 +15,13 @@ namespace {
 using nlohmann::json;
 
 struct Arguments {
-  std::string socket = default_socket();
+  Asking asking;
   std::string operation;
   std::string place;                // of placement and explain
   std::vector<std::string> fields;  // KEY=VALUE
   int pid = 0;
   int limit = 20;
-  int timeout_ms = 5000;
+  std::string by;
   bool as_json = false;
 };
 
@@ -33,7 +32,10 @@ json request_of(const Arguments& given) {
     request[tensor ? "tensor" : "address"] = given.place;
   }
   if (given.pid != 0) request["pid"] = given.pid;
-  if (given.operation == "heat") request["limit"] = given.limit;
+  if (given.operation == "heat") {
+    request["limit"] = given.limit;
+    if (!given.by.empty()) request["by"] = given.by;
+  }
   for (const auto& field : given.fields) {
     const auto equals = field.find('=');
     const auto text =
@@ -82,19 +84,26 @@ void print_fields(const json& from, int indent) {
 }
 
 void print_heat(const json& reply) {
-  std::printf("%10s  %-18s %10s  %-8s %12s %12s %12s\n", "region", "start",
-              "size", "tier", "heat", "loads", "stores");
-  for (const auto& row : reply.value("regions", json::array())) {
-    std::printf("%10.0f  0x%-16" PRIx64 " %10s  %-8s %12s %12.0f %12.0f\n",
-                number(row, "region"), row.value("start", std::uint64_t{0}),
-                show_bytes(number(row, "bytes")).c_str(),
-                text_of(row.value("tier", json("-"))).c_str(),
-                show_seconds(number(row, "heat_ns") * 1e-9).c_str(),
-                number(row, "loads"), number(row, "stores"));
+  std::printf("%-18s %10s  %-8s %12s %12s %12s  %s\n", "start", "size", "tier",
+              "heat", "loads", "stores", "what");
+  for (const char* by : {"region", "tensor", "mapping"}) {
+    for (const auto& row : reply.value(std::string(by) + "s", json::array())) {
+      const auto what =
+          row.contains("name") ? text_of(row["name"])
+          : row.contains("label")
+              ? "tensor " + row["tensor"].dump() + " " + text_of(row["label"])
+              : "region " + row["region"].dump();
+      std::printf("0x%-16" PRIx64 " %10s  %-8s %12s %12.0f %12.0f  %s\n",
+                  row.value("start", std::uint64_t{0}),
+                  show_bytes(number(row, "bytes")).c_str(),
+                  row["tier"].is_null() ? "-" : text_of(row["tier"]).c_str(),
+                  show_seconds(number(row, "heat_ns") * 1e-9).c_str(),
+                  number(row, "loads"), number(row, "stores"), what.c_str());
+    }
   }
   std::printf(
-      "%.0f regions in all; heat is what a window gains when the "
-      "region is in the fastest tier\n",
+      "%.0f in all; heat is what a window gains when it is in the fastest "
+      "tier\n",
       number(reply, "total"));
 }
 
@@ -123,6 +132,12 @@ void print_place(const json& reply) {
         std::printf("    %s: %s\n", other, text_of(reason[other]).c_str());
       }
     }
+    if (reason.contains("moved")) {
+      const auto& moved = reason["moved"];
+      std::printf("    moved here from %s %.0f windows ago\n",
+                  text_of(moved.value("from", json("-"))).c_str(),
+                  number(moved, "windows_ago"));
+    }
   }
 }
 
@@ -135,13 +150,9 @@ void run(const Arguments& given, Outcome& outcome) {
                 " needs an address (0x7f...) or a tensor (tensor:12)"),
         2);
   }
-  auto text = ask(given.socket, request_of(given).dump(), given.timeout_ms);
-  if (!text) return outcome.fail(text.error());
-  const auto reply = json::parse(*text, nullptr, false);
-  if (!reply.is_object()) {
-    return outcome.fail(corrupt("the answer on " + given.socket +
-                                " is not JSON; is it a thermoclined?"));
-  }
+  const auto answer = ask_json(given.asking, request_of(given));
+  if (!answer) return outcome.fail(answer.error());
+  const auto& reply = *answer;
   if (given.as_json) std::printf("%s\n", reply.dump(2).c_str());
   if (!reply.value("ok", false)) {
     const auto error = reply.value("error", json::object());
@@ -167,21 +178,20 @@ void add_query(CLI::App& root, Outcome& outcome) {
   auto* command = root.add_subcommand(
       "query",
       "Ask a running thermoclined: status, targets, tiers, heat, placement "
-      "PLACE, explain PLACE, policies, metrics, pause, resume, attach, detach, "
-      "set_policy, set_budget, shutdown, version.");
+      "PLACE, explain PLACE, plan, policies, history, metrics, subscribe, "
+      "pause, resume, attach, detach, set_policy, set_budget, shutdown, "
+      "version.");
   command->add_option("operation", given->operation, "what to ask")->required();
   command->add_option("place", given->place,
                       "an address (0x7f...) or a tensor (tensor:12)");
   command->add_option("--pid", given->pid, "only this process");
-  command->add_option("--limit", given->limit, "regions that heat lists")
+  command->add_option("--limit", given->limit, "rows that heat lists")
       ->capture_default_str();
   command->add_option("-f,--field", given->fields,
                       "KEY=VALUE, one more field of the request (repeatable)");
-  command->add_option("--socket", given->socket, "socket of the service")
-      ->capture_default_str();
-  command
-      ->add_option("--timeout-ms", given->timeout_ms, "give up after so long")
-      ->capture_default_str();
+  command->add_option("--by", given->by,
+                      "what heat lists: region, tensor or mapping");
+  add_asking(*command, given->asking);
   command->add_flag("--json", given->as_json, "the answer as it came");
   command->callback([given, &outcome] { run(*given, outcome); });
 }

@@ -29,7 +29,11 @@ void add_record(CLI::App& root, Outcome& outcome);
 void add_train(CLI::App& root, Outcome& outcome);
 void add_run(CLI::App& root, Outcome& outcome);
 void add_attach(CLI::App& root, Outcome& outcome);
+void add_control(CLI::App& root, Outcome& outcome);  // detach, policy, ...
 void add_query(CLI::App& root, Outcome& outcome);
+void add_top(CLI::App& root, Outcome& outcome);
+void add_watch(CLI::App& root, Outcome& outcome);
+void add_keygen(CLI::App& root, Outcome& outcome);
 void add_estimate(CLI::App& root, Outcome& outcome);
 void add_evaluate(CLI::App& root, Outcome& outcome);
 void add_tune(CLI::App& root, Outcome& outcome);

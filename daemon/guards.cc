@@ -1,6 +1,7 @@
 #include "daemon/guards.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace thermocline {
 namespace {
@@ -134,6 +135,40 @@ void Guards::failed(ObjectId object, std::int64_t window) {
 
 bool Guards::resting(ObjectId object, std::int64_t window) const {
   return object < states_.size() && window < states_[object].rest_until;
+}
+
+std::optional<Guards::LastMove> Guards::last_move(ObjectId object) const {
+  if (object >= states_.size() || states_[object].moved_at < 0) return {};
+  return LastMove{states_[object].moved_at, states_[object].came_from};
+}
+
+Guards::Memory Guards::memory(ObjectId object, std::int64_t window) const {
+  Memory out;
+  if (object >= states_.size()) return out;
+  const auto& state = states_[object];
+  const auto bounded = [](std::int64_t windows) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    return static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(windows, 0, kMost));
+  };
+  if (state.moved_at >= 0) out.moved_ago = bounded(window - state.moved_at);
+  out.rest = bounded(state.rest_until - window);
+  out.came_from = state.came_from;
+  out.bounces = state.bounces;
+  out.failures = state.failures;
+  return out;
+}
+
+void Guards::recall(ObjectId object, const Memory& memory,
+                    std::int64_t window) {
+  states_.resize(std::max<std::size_t>(states_.size(), object + 1));
+  auto& state = states_[object];
+  const bool moved = memory.moved_ago >= 0 && memory.moved_ago <= window;
+  state.moved_at = moved ? window - memory.moved_ago : -1;
+  state.rest_until = window + memory.rest;
+  state.came_from = memory.came_from;
+  state.bounces = std::min<std::uint8_t>(memory.bounces, kMostDoublings);
+  state.failures = std::min<std::uint8_t>(memory.failures, kMostDoublings);
 }
 
 std::string Guards::last_refusal(ObjectId object) const {

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,25 @@ class Guards {
   void failed(ObjectId object, std::int64_t window);
   /// True while the object is left alone after a failure.
   bool resting(ObjectId object, std::int64_t window) const;
+
+  /// When the object moved last, and from where; none: not yet.
+  struct LastMove {
+    std::int64_t window = 0;
+    TierId from = kNoTier;
+  };
+  std::optional<LastMove> last_move(ObjectId object) const;
+
+  // What is to be known of an object after a restart, in windows from now.
+  struct Memory {
+    std::int32_t moved_ago = -1;  // -1: never
+    std::int32_t rest = 0;        // left alone for so long
+    TierId came_from = kNoTier;
+    std::uint8_t bounces = 0;
+    std::uint8_t failures = 0;
+    bool empty() const { return moved_ago < 0 && rest <= 0 && failures == 0; }
+  };
+  Memory memory(ObjectId object, std::int64_t window) const;
+  void recall(ObjectId object, const Memory& memory, std::int64_t window);
 
   const std::array<std::uint64_t, kRefusals>& refused() const {
     return refused_;

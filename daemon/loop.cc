@@ -1,6 +1,8 @@
 #include "daemon/loop.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <exception>
 
+#include "daemon/metrics.h"
 #include "daemon/report.h"
 
 namespace thermocline {
@@ -23,13 +26,28 @@ constexpr Nanos kGlance = 100'000'000;
 Loop::Loop(Parts parts, Options options)
     : parts_(std::move(parts)),
       options_(options),
-      api_(parts_.service),
+      api_(parts_.service, [this](const std::string& line) { audit(line); }),
+      answers_{[this](std::string_view request, const Caller& caller) {
+                 return api_.answer(request, caller);
+               },
+               [this] { return metrics_text(parts_.service, own_usage()); }},
       next_window_(parts_.kernel.now() + options.interval_ns),
       had_target_(!parts_.service.managed().empty()) {}
 
-bool Loop::signalled() const {
-  pollfd one{parts_.signals, POLLIN, 0};
-  return parts_.signals >= 0 && ::poll(&one, 1, 0) > 0;
+void Loop::audit(const std::string& line) {
+  parts_.log(line);
+  parts_.service.record(line);
+  parts_.server.publish("control", control_event(line));
+}
+
+bool Loop::told_to_stop() {
+  signalfd_siginfo signal{};
+  while (parts_.signals >= 0 &&
+         ::read(parts_.signals, &signal, sizeof signal) == sizeof signal) {
+    if (signal.ssi_signo != SIGHUP) return true;
+    if (parts_.reload) parts_.reload();
+  }
+  return false;
 }
 
 void Loop::log_new_notices() {
@@ -49,11 +67,15 @@ void Loop::end_window() {
                ") has ended");
   }
   parts_.server.publish("window", window_event(report, service));
+  if (report.moves.decided > 0 || report.moves.moved_bytes() > 0) {
+    service.record(window_line(report));
+  }
   if (auto status = parts_.sources.follow(service.pids()); !status) {
     service.notice("no samples: " + status.error().message);
   }
   had_target_ = had_target_ || !service.managed().empty();
   log_new_notices();
+  if (parts_.window_ended) parts_.window_ended();
 }
 
 // Until something is to be done.
@@ -101,10 +123,9 @@ Status Loop::turn() try {
   bool more = false;
   for (;;) {
     if (auto slept = sleep(more); !slept) return slept;
-    if (signalled()) return {};
-    more = parts_.server.serve(
-        [&](std::string_view request) { return api_.answer(request); });
+    if (told_to_stop()) return {};
     const Nanos now = parts_.kernel.now();
+    more = parts_.server.serve(answers_, now);
     if (now >= next_glance_) {
       parts_.service.glance();
       next_glance_ = now + kGlance;

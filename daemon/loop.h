@@ -29,11 +29,16 @@ class Loop {
     Server& server;
     Sources& sources;
     ObserverServer* observer = nullptr;
-    int signals = -1;  // signalfd of the signals that stop the loop
+    // signalfd: SIGHUP reloads, others stop the loop.
+    int signals = -1;
     std::function<void(const std::string&)> log;
+    std::function<void()> reload = {};        // may be empty
+    std::function<void()> window_ended = {};  // may be empty
   };
 
   Loop(Parts parts, Options options);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
 
   /// Until a signal, a shutdown request, or the last target's end. Errors:
   /// kIo when poll fails; what a policy throws. Waits for moves that are on
@@ -43,7 +48,8 @@ class Loop {
  private:
   Status turn();
   Status sleep(bool more);
-  bool signalled() const;
+  bool told_to_stop();
+  void audit(const std::string& line);
   void hear_observer(Nanos now);
   void end_window();
   void log_new_notices();
@@ -51,6 +57,7 @@ class Loop {
   Parts parts_;
   Options options_;
   Api api_;
+  Server::Answers answers_;
   Nanos next_window_;
   Nanos observer_rests_until_ = 0;
   Nanos next_glance_ = 0;

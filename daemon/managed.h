@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,17 @@
 #include "policies/policy.h"
 
 namespace thermocline {
+
+// What is to be known of a region after a restart.
+struct RegionMemory {
+  Address start = 0;
+  Address end = 0;
+  float loads = 0;  // a window
+  float stores = 0;
+  float heat_ns = 0;  // as the policy last said; for people
+  TierId tier = kNoTier;
+  Guards::Memory guards;
+};
 
 class Managed {
  public:
@@ -92,6 +104,16 @@ class Managed {
   double last_loads(ObjectId id) const;
   double last_stores(ObjectId id) const;
   std::int64_t window() const { return window_; }
+
+  /// What is to outlive the daemon of a region, with the accesses of the last
+  /// window.
+  RegionMemory memory(ObjectId id) const;
+  /// Goes on where another left off at `window`: the accesses count as seen in
+  /// the window that begins now. Regions that are no more are passed over;
+  /// returns how many were not.
+  std::size_t recall(std::int64_t window,
+                     const std::vector<RegionMemory>& regions,
+                     std::span<const Blacklist::Memory> blacklist);
 
  private:
   ObjectId after(ObjectId id) const;

@@ -121,6 +121,18 @@ std::string window_event(const WindowReport& report, const Service& service) {
                     {"targets", targets}});
 }
 
+std::string window_line(const WindowReport& report) {
+  const auto& moves = report.moves;
+  return "window " + std::to_string(report.window) + ": " +
+         std::to_string(moves.decided) + " moves decided, " +
+         std::to_string(moves.admitted) + " admitted, " +
+         std::to_string(moves.moved_bytes()) + " bytes moved";
+}
+
+std::string control_event(const std::string& line) {
+  return json_text({{"v", 1}, {"event", "control"}, {"what", line}});
+}
+
 json to_json(const ObserverFigures& figures) {
   json out = json::object();
   for (const auto& [pid, all] : figures.all()) {

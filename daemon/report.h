@@ -21,6 +21,13 @@ nlohmann::json to_json(const ObserverFigures& figures);
 /// The event that is published at the end of a window.
 std::string window_event(const WindowReport& report, const Service& service);
 
+/// One line on what a window decided.
+std::string window_line(const WindowReport& report);
+
+/// The event of a request to change something: one line on who, what, and what
+/// came of it.
+std::string control_event(const std::string& line);
+
 /// Everything since the start.
 std::string final_report(const Service& service, const Usage& usage);
 

@@ -1,11 +1,15 @@
 #include "daemon/server.h"
 
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <vector>
 #include <zmq.hpp>
 
+#include "daemon/metrics_server.h"
+#include "daemon/remote_sockets.h"
 #include "daemon/socket_lock.h"
 
 namespace thermocline {
@@ -16,6 +20,9 @@ constexpr std::size_t kMostFrames = 8;
 // Larger requests than Api's limit are still answered, up to here; beyond,
 // ZeroMQ drops the connection.
 constexpr std::int64_t kLargestMessage = std::int64_t{1} << 20;
+constexpr const char* kTooMany =
+    R"({"v":1,"ok":false,"error":{"code":"too_many",)"
+    R"("message":"more requests a second than --rate allows; ask less often"}})";
 
 // All files made while it lives are for their owner only.
 class OwnerOnly {
@@ -29,88 +36,197 @@ class OwnerOnly {
   mode_t before_;
 };
 
+// Answers what has come, the last frame of each message; true when there may
+// be more.
+template <typename Answer>
+bool answer_all(zmq::socket_t& socket, Answer answer) {
+  for (int i = 0; i < kAnswersPerCall; ++i) {
+    // The sender, whatever envelope it used (REQ adds an empty frame), and
+    // the request as the last frame.
+    std::vector<zmq::message_t> frames;
+    bool more = true;
+    while (more) {
+      zmq::message_t frame;
+      if (!socket.recv(frame, zmq::recv_flags::dontwait)) return false;
+      more = frame.more();
+      if (frames.size() == kMostFrames) frames.pop_back();
+      frames.push_back(std::move(frame));
+    }
+    if (frames.size() < 2) continue;
+    const std::string reply = answer(frames.back());
+    frames.back().rebuild(reply.data(), reply.size());
+    for (std::size_t f = 0; f < frames.size(); ++f) {
+      const auto flags = f + 1 < frames.size() ? zmq::send_flags::sndmore |
+                                                     zmq::send_flags::dontwait
+                                               : zmq::send_flags::dontwait;
+      if (!socket.send(frames[f], flags)) break;
+    }
+  }
+  return true;
+}
+
+void tell(zmq::socket_t& socket, std::string_view topic,
+          std::string_view text) {
+  try {
+    zmq::message_t first(topic.data(), topic.size());
+    zmq::message_t second(text.data(), text.size());
+    const auto flags = zmq::send_flags::sndmore | zmq::send_flags::dontwait;
+    if (socket.send(first, flags)) {
+      socket.send(second, zmq::send_flags::dontwait);
+    }
+  } catch (const zmq::error_t&) {
+  }
+}
+
+Status check(const Server::Options& options) {
+  if (options.listen.empty()) return {};
+  if (!events_address(options.listen)) {
+    return invalid("--listen " + options.listen +
+                   " is not tcp://ADDRESS:PORT with a port from 1 to 65534");
+  }
+  if (options.keys.empty()) {
+    return invalid(
+        "--listen needs --keys: a directory that thermocline keygen made; "
+        "nothing is served over TCP without keys");
+  }
+  if (options.clients.empty()) {
+    return invalid(
+        "--listen needs --clients: a file with a line ROLE KEY NAME for each "
+        "who may ask");
+  }
+  return {};
+}
+
+std::string where(const Server::Options& options) {
+  std::string out = options.path;
+  if (!options.listen.empty()) out += ", " + options.listen;
+  if (options.metrics_port != 0) {
+    out += ", port " + std::to_string(options.metrics_port);
+  }
+  return out;
+}
+
 }  // namespace
 
 struct Server::Impl {
   Impl(std::string where, SocketLock lock)
-      : path(std::move(where)), held(std::move(lock)) {}
+      : path(std::move(where)),
+        held(std::move(lock)),
+        waiting(::epoll_create1(EPOLL_CLOEXEC)) {}
   ~Impl() {
+    remote.reset();
+    metrics.reset();
     requests.close();
     events.close();
     context.close();
     ::unlink(path.c_str());
     ::unlink((path + ".events").c_str());
+    ::close(waiting);
   }
+
+  void set_up(zmq::socket_t& socket) {
+    // Replies on their way may leave; a client that is gone holds nothing.
+    socket.set(zmq::sockopt::linger, 100);
+    socket.set(zmq::sockopt::maxmsgsize, kLargestMessage);
+  }
+  void wait_for(int fd) const {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    ::epoll_ctl(waiting, EPOLL_CTL_ADD, fd, &event);
+  }
+  void listen(const Options& options, const std::optional<KeyPair>& keys);
 
   std::string path;
   SocketLock held;
+  int waiting;
   zmq::context_t context{1};
   zmq::socket_t requests{context, zmq::socket_type::router};
   zmq::socket_t events{context, zmq::socket_type::pub};
+  std::unique_ptr<RemoteSockets> remote;
+  std::unique_ptr<MetricsServer> metrics;
 };
+
+void Server::Impl::listen(const Options& options,
+                          const std::optional<KeyPair>& keys) {
+  set_up(requests);
+  set_up(events);
+  {
+    const OwnerOnly guard;
+    requests.bind("ipc://" + path);
+    events.bind("ipc://" + path + ".events");
+  }
+  wait_for(requests.get(zmq::sockopt::fd));
+  if (keys) {
+    set_up(remote->requests);
+    set_up(remote->events);
+    remote->listen(options.listen, *keys);
+    wait_for(remote->requests.get(zmq::sockopt::fd));
+  }
+  if (options.metrics_port != 0) {
+    metrics = std::make_unique<MetricsServer>(context, options.metrics_port);
+    wait_for(metrics->descriptor());
+  }
+}
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
 Server::~Server() = default;
 
-Result<Server> Server::open(const std::string& path) {
-  auto lock = SocketLock::take(path);
+Result<Server> Server::open(const Options& options) {
+  if (auto status = check(options); !status) return status.error();
+  std::optional<KeyPair> keys;
+  if (!options.listen.empty()) {
+    auto read = read_keys(options.keys);
+    if (!read) return read.error();
+    keys = *std::move(read);
+  }
+  auto lock = SocketLock::take(options.path);
   if (!lock) return lock.error();
   try {
-    auto impl = std::make_unique<Impl>(path, *std::move(lock));
-    for (auto* socket : {&impl->requests, &impl->events}) {
-      // Replies on their way may leave; a client that is gone holds nothing.
-      socket->set(zmq::sockopt::linger, 100);
-      socket->set(zmq::sockopt::maxmsgsize, kLargestMessage);
+    auto impl = std::make_unique<Impl>(options.path, *std::move(lock));
+    if (keys) {
+      impl->remote = std::make_unique<RemoteSockets>(impl->context,
+                                                     options.requests_per_s);
+      auto loaded = impl->remote->clients.load(options.clients);
+      if (!loaded) return loaded.error();
     }
-    const OwnerOnly guard;
-    impl->requests.bind("ipc://" + path);
-    impl->events.bind("ipc://" + path + ".events");
+    impl->listen(options, keys);
     return Server(std::move(impl));
   } catch (const zmq::error_t& error) {
-    return io("cannot listen on " + path + ": " + error.what() +
-              "; choose --socket");
+    return io("cannot listen on " + where(options) + ": " + error.what() +
+              "; choose another --socket, --listen or --metrics-port");
   }
 }
 
 const std::string& Server::path() const { return impl_->path; }
 
-int Server::descriptor() const {
-  try {
-    return static_cast<int>(impl_->requests.get(zmq::sockopt::fd));
-  } catch (const zmq::error_t&) {
-    return -1;
-  }
+int Server::descriptor() const { return impl_->waiting; }
+
+Status Server::load_clients(const std::string& path) {
+  if (impl_->remote == nullptr) return {};
+  return impl_->remote->clients.load(path);
 }
 
-bool Server::serve(const Answer& answer) {
+bool Server::serve(const Answers& answers, Nanos now) {
   try {
-    for (int i = 0; i < kAnswersPerCall; ++i) {
-      // The sender, whatever envelope it used (REQ adds an empty frame), and
-      // the request as the last frame.
-      std::vector<zmq::message_t> frames;
-      bool more = true;
-      while (more) {
-        zmq::message_t frame;
-        if (!impl_->requests.recv(frame, zmq::recv_flags::dontwait)) {
-          return false;
-        }
-        more = frame.more();
-        if (frames.size() == kMostFrames) frames.pop_back();
-        frames.push_back(std::move(frame));
-      }
-      if (frames.size() < 2) continue;
-      const std::string reply = answer(frames.back().to_string_view());
-      frames.back().rebuild(reply.data(), reply.size());
-      for (std::size_t f = 0; f < frames.size(); ++f) {
-        const auto flags = f + 1 < frames.size() ? zmq::send_flags::sndmore |
-                                                       zmq::send_flags::dontwait
-                                                 : zmq::send_flags::dontwait;
-        if (!impl_->requests.send(frames[f], flags)) break;
-      }
+    bool more = answer_all(impl_->requests, [&](const zmq::message_t& request) {
+      return answers.request(request.to_string_view(), owner());
+    });
+    if (auto* remote = impl_->remote.get(); remote != nullptr) {
+      more |= answer_all(
+          remote->requests, [&](const zmq::message_t& request) -> std::string {
+            // ZeroMQ says whose key it was; without that, nobody's.
+            const char* key = ::zmq_msg_gets(request.handle(), "User-Id");
+            bool within_rate = false;
+            const auto caller = remote->clients.caller(
+                key == nullptr ? "" : key, now, within_rate);
+            if (!within_rate) return kTooMany;
+            return answers.request(request.to_string_view(), caller);
+          });
     }
-    return true;
+    if (impl_->metrics) more |= impl_->metrics->serve(answers.metrics);
+    return more;
   } catch (const zmq::error_t&) {
     // One peer's trouble (gone, or a queue full) must not end the service.
     return false;
@@ -118,15 +234,8 @@ bool Server::serve(const Answer& answer) {
 }
 
 void Server::publish(std::string_view topic, std::string_view text) {
-  try {
-    zmq::message_t first(topic.data(), topic.size());
-    zmq::message_t second(text.data(), text.size());
-    const auto flags = zmq::send_flags::sndmore | zmq::send_flags::dontwait;
-    if (impl_->events.send(first, flags)) {
-      impl_->events.send(second, zmq::send_flags::dontwait);
-    }
-  } catch (const zmq::error_t&) {
-  }
+  tell(impl_->events, topic, text);
+  if (impl_->remote != nullptr) tell(impl_->remote->events, topic, text);
 }
 
 }  // namespace thermocline

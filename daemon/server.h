@@ -1,12 +1,15 @@
-// Server: requests and events over ZeroMQ; the only file that speaks it.
+// Server: requests and events over ZeroMQ.
 //
 // Two sockets, PATH (ROUTER: requests, any number in flight) and PATH.events
 // (PUB: a topic frame and a JSON frame), both Unix sockets that only their
 // owner can open. PATH.lock, locked while the server lives, tells a live
-// server from what a killed one left behind.
+// server from what a killed one left behind. If asked to, the same two over
+// TCP, at a port and the one after it, with CURVE keys and nothing else:
+// requests from there have the caller whose key it is. And Prometheus' port.
 //
-// Thread safety: none; one thread. Ownership: removes its sockets and its lock
-// when destroyed. Foreign exceptions (zmq::error_t) end here.
+// Thread safety: none; one thread (ZeroMQ's own and the key gate's apart).
+// Ownership: removes its sockets and its lock when destroyed. Foreign
+// exceptions (zmq::error_t) end here.
 #pragma once
 
 #include <functional>
@@ -14,16 +17,28 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/caller.h"
 #include "traces/result.h"
+#include "traces/types.h"
 
 namespace thermocline {
 
 class Server {
  public:
+  struct Options {
+    std::string path;     // of the Unix socket
+    std::string listen;   // tcp://ADDRESS:PORT as well; empty: no TCP
+    std::string keys;     // directory of the server's own keys
+    std::string clients;  // file of those who may ask over TCP
+    std::uint64_t requests_per_s = 100;  // of each of them; 0: no limit
+    int metrics_port = 0;                // Prometheus', on loopback; 0: none
+  };
+
   /// Makes the socket's directory (0700) if it is not there. Errors: kInvalid
-  /// (path too long, or not a socket), kIo (in use by another server, or the
-  /// directory cannot be written).
-  static Result<Server> open(const std::string& path);
+  /// (path too long, or not a socket; TCP without keys or clients), kIo (in
+  /// use by another server, or the directory cannot be written), and those of
+  /// read_keys() and Clients::load().
+  static Result<Server> open(const Options& options);
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;
   ~Server();
@@ -33,10 +48,18 @@ class Server {
   /// whatever woke the caller.
   int descriptor() const;
 
+  /// Reads the list of clients anew; a bad one is refused and the old one
+  /// stays. Subscribers that were let in stay until they reconnect.
+  Status load_clients(const std::string& path);
+
+  // Who answers, and what is told to scrapers.
+  struct Answers {
+    std::function<std::string(std::string_view, const Caller&)> request;
+    std::function<std::string()> metrics;
+  };
   /// Answers the requests that are there, at most a few hundred a call.
   /// Returns true when there may be more.
-  using Answer = std::function<std::string(std::string_view)>;
-  bool serve(const Answer& answer);
+  bool serve(const Answers& answers, Nanos now);
 
   /// Tells all subscribers; drops the event for those that are too slow.
   void publish(std::string_view topic, std::string_view text);

@@ -248,7 +248,6 @@ Managed::Capacities Service::capacities(const Managed& managed) const {
 }
 
 void Service::find_targets() {
-  if (options_.find.empty() || window_ % options_.find_every != 0) return;
   for (const auto& found : finder_.look(pids())) {
     const auto status = attach(found.pid, found.share);
     if (status) continue;
@@ -303,7 +302,7 @@ WindowReport Service::end_window() {
   for (std::size_t i = managed_.size(); i-- > 0;) {
     if (!managed_[i]->refresh()) let_go(i, report);
   }
-  find_targets();
+  if (window_ % options_.find_every == 0) find_targets();
   retry_unknown();
   const auto system = managed_.empty()
                           ? Refusal::kNone

@@ -7,8 +7,10 @@
 // Thread safety: none; one thread. Requires: the kernel outlives the service.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,10 @@ class Service {
   /// Errors: kNotFound when it is not managed.
   Status detach(int pid);
 
+  /// Attaches what the rules of the options find; end_window() does now and
+  /// then.
+  void find_targets();
+
   /// Takes samples in. `pid`: the process they belong to; 0 where the source
   /// does not know, and the targets' mappings decide.
   void add(const SampleBatch& batch, int pid = 0);
@@ -110,6 +116,14 @@ class Service {
   bool paused() const { return paused_; }
   /// Why nothing is moved, in one line; empty when moves are made.
   const std::string& dry_reason() const { return dry_reason_; }
+  /// What was decided and changed lately, oldest first; bounded.
+  const std::deque<std::string>& history() const { return history_; }
+  void record(std::string line);
+  /// Lets a managed process go on where it was left at `window`, and returns
+  /// how many of its regions are still there. Requires: find(pid).
+  std::size_t recall(int pid, std::int64_t window,
+                     const std::vector<RegionMemory>& regions,
+                     std::span<const Blacklist::Memory> blacklist);
   /// What its user should know, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
   void notice(std::string line);
@@ -140,7 +154,6 @@ class Service {
   Status choose_mover();
   bool attribute(const Sample& sample, int pid);
   void retry_unknown();
-  void find_targets();
   void let_go(std::size_t index, WindowReport& report);
   Result<std::unique_ptr<Policy>> make_guarded_policy(
       const std::string& name, const std::string& options) const;
@@ -174,6 +187,7 @@ class Service {
   // Samples in no known region: the mapping may be newer than our maps.
   std::vector<std::pair<Sample, int>> unknown_;
   std::vector<std::string> notices_;
+  std::deque<std::string> history_;
   std::int64_t window_ = 0;
   Nanos window_began_;
   MoveTotals other_moves_;  // in this window, not decided at its end

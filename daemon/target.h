@@ -60,6 +60,7 @@ class Target {
 
   int pid() const { return process_.pid; }
   const std::string& name() const { return process_.name; }
+  const Process& process() const { return process_; }
 
   /// Regions are numbered from 0 and never renumbered.
   std::size_t size() const { return map_.regions().size(); }
@@ -74,6 +75,8 @@ class Target {
   /// Where most of its bytes lie (the faster one of equals); 0 for none.
   TierId tier(ObjectId id) const;
   bool bound(ObjectId id) const { return seen_[id].bound; }
+  /// Its mappings that may be managed, ascending.
+  const std::vector<Area>& areas() const { return areas_; }
 
   /// Bytes of all regions in a tier, as last seen.
   Bytes footprint(TierId tier) const { return pages_in_[tier] * page_bytes_; }

@@ -39,6 +39,13 @@ class TensorTable {
   /// first.
   std::optional<KnownTensor> find(ObjectId serial, int pid = 0) const;
   std::size_t alive() const { return alive_; }
+  /// Calls `visit` for each live tensor, by job and serial.
+  template <typename Visit>
+  void each_alive(Visit visit) const {
+    for (const auto& [key, tensor] : all_) {
+      if (tensor.alive) visit(tensor);
+    }
+  }
   std::uint64_t dropped() const { return dropped_; }
 
  private:

@@ -7,12 +7,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
-#include "daemon/loop.h"
 #include "daemon/own_memory.h"
 #include "daemon/report.h"
+#include "daemon/rights.h"
+#include "daemon/running.h"
 #include "daemon/settings.h"
 #include "daemon/stop_signals.h"
 
@@ -81,17 +83,10 @@ Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
   return service;
 }
 
-Status tell_ready(int fd) {
-  if (fd < 0) return {};
-  const bool told = ::write(fd, "ready\n", 6) == 6;
-  ::close(fd);
-  if (told) return {};
-  return io("--ready-fd " + std::to_string(fd) + " cannot be written");
-}
-
-Status write_report(const Settings& settings, const Service& service) {
+Status write_report(const ParsedSettings& parsed, const Service& service) {
+  const auto& settings = parsed.settings;
   const auto text = final_report(service, own_usage()) + "\n";
-  if (settings.json) std::fputs(text.c_str(), stdout);
+  if (parsed.invocation.json) std::fputs(text.c_str(), stdout);
   if (settings.report.empty()) return {};
   std::ofstream file(settings.report, std::ios::trunc);
   file << text;
@@ -99,35 +94,36 @@ Status write_report(const Settings& settings, const Service& service) {
   return io("report file " + settings.report + " cannot be written");
 }
 
-Status serve(const Settings& settings, Kernel& kernel, Service& service,
-             int signals) {
-  auto server = Server::open(settings.socket);
-  if (!server) return server.error();
-  auto sources = Sources::open(settings.source);
-  if (!sources) return sources.error();
-  if (auto status = sources->follow(service.pids()); !status) return status;
-  std::optional<ObserverServer> observer;
-  if (!settings.observer.empty()) {
-    auto listening = ObserverServer::listen(settings.observer);
-    if (!listening) return listening.error();
-    observer = *std::move(listening);
+// For a terminal with the time; the journal has its own.
+void set_up_log(const std::string& level) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("thermoclined"));
+  if (std::getenv("JOURNAL_STREAM") != nullptr) {
+    spdlog::set_pattern("%l: %v");
   }
-  Loop loop(
-      {kernel, service, *server, *sources, observer ? &*observer : nullptr,
-       signals, [](const std::string& line) { spdlog::info(line); }},
-      {settings.interval_ms * 1'000'000, settings.exit_with_target});
-  if (auto status = tell_ready(settings.ready_fd); !status) return status;
-  spdlog::info("serving on {}, policy {}, {} tiers, {} targets",
-               settings.socket, settings.service.policy,
-               service.machine().tiers.size(), service.managed().size());
-  return loop.run();
+  spdlog::set_level(spdlog::level::from_str(level));
 }
 
-Status run(const Settings& settings, int signals) {
+Status check_level(const std::string& level) {
+  // What it does not know is "off" to spdlog.
+  if (level == "off" || spdlog::level::from_str(level) != spdlog::level::off) {
+    return {};
+  }
+  return invalid("--log-level " + level +
+                 " is none of trace, debug, info, warning, error, off");
+}
+
+Status run(const ParsedSettings& parsed,
+           const std::function<Result<Settings>()>& reread, int signals) {
+  const auto& settings = parsed.settings;
+  if (auto status = check_level(settings.log_level); !status) return status;
+  set_up_log(settings.log_level);
+  if (auto status = drop_rights(settings.keep_sys_admin); !status) {
+    return status;
+  }
   const auto kernel = open_kernel();
   auto service = make_service(*kernel, settings);
   if (!service) return service.error();
-  if (settings.check_config) {
+  if (parsed.invocation.check_config) {
     for (const auto& line : (*service)->notices()) {
       std::printf("note: %s\n", line.c_str());
     }
@@ -137,9 +133,10 @@ Status run(const Settings& settings, int signals) {
                 (*service)->machine().tiers.size(), settings.pids.size());
     return {};
   }
-  auto served = serve(settings, *kernel, **service, signals);
+  auto served =
+      serve({*kernel, **service, settings, parsed.invocation, reread, signals});
   if (!served && (*service)->windows() == 0) return served;
-  auto reported = write_report(settings, **service);
+  auto reported = write_report(parsed, **service);
   return served ? reported : served;
 }
 
@@ -151,12 +148,13 @@ int main(int argc, char** argv) {
   own_usage();
   const auto parsed = parse_settings(argc, argv);
   if (parsed.leave) return *parsed.leave;
-  spdlog::set_default_logger(spdlog::stderr_color_mt("thermoclined"));
   std::signal(SIGPIPE, SIG_IGN);
   // Before any thread starts: all of them then leave the signals to us.
-  const int signals = stop_signals();
+  const auto& config = parsed.invocation.config;
+  const int signals = stop_signals(/*hangup=*/!config.empty());
+  const auto reread = [&] { return reread_settings(config, argc, argv); };
   try {
-    const auto status = run(parsed.settings, signals);
+    const auto status = run(parsed, reread, signals);
     if (status) return 0;
     std::fprintf(stderr, "thermoclined: %s\n", status.error().message.c_str());
   } catch (const std::exception& error) {

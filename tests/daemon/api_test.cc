@@ -194,10 +194,70 @@ TEST_F(ApiTest, HeatIsSortedAndPaged) {
   EXPECT_EQ(code({{"op", "heat"}, {"limit", "5"}}), "invalid");
 }
 
-TEST_F(ApiTest, ExplainGivesThePolicysReason) {
-  const auto answer = ask(json{{"op", "explain"}, {"address", kBase}});
+TEST_F(ApiTest, HeatIsByTensorAndByMappingToo) {
+  Tensor cold;
+  cold.serial = 13;
+  cold.address = kBase + 3 * kRegion;
+  cold.bytes = 100;
+  service->hear({7, cold});
+  const auto tensors = ask(json{{"op", "heat"}, {"by", "tensor"}});
+  ASSERT_EQ(tensors["tensors"].size(), 2u) << tensors;
+  EXPECT_EQ(tensors["tensors"][0]["tensor"], 12);
+  EXPECT_EQ(tensors["tensors"][0]["heat_ns"], 1.5);
+  EXPECT_EQ(tensors["tensors"][1]["tensor"], 13);
+  service->hear({7, TensorDied{13, 0}});
+  EXPECT_EQ(ask(json{{"op", "heat"}, {"by", "tensor"}})["total"], 1);
+  const auto mappings = ask(json{{"op", "heat"}, {"by", "mapping"}});
+  ASSERT_EQ(mappings["mappings"].size(), 1u) << mappings;
+  EXPECT_EQ(mappings["mappings"][0]["bytes"], 4 * kRegion);
+  EXPECT_EQ(mappings["mappings"][0]["heat_ns"], 3.0);
+  EXPECT_EQ(mappings["mappings"][0]["tier"], "slow");
+  EXPECT_EQ(code({{"op", "heat"}, {"by", "moon"}}), "invalid");
+}
+
+TEST_F(ApiTest, ExplainGivesTheChainOfEvidence) {
+  auto answer = ask(json{{"op", "explain"}, {"address", kBase}});
   ASSERT_EQ(answer["because"].size(), 1u);
-  EXPECT_EQ(answer["because"][0]["policy"], "the script says so of 0");
+  const auto& reason = answer["because"][0];
+  EXPECT_EQ(reason["policy"], "the script says so of 0");
+  EXPECT_EQ(reason["samples"],
+            (json{{"window", 0}, {"loads", 2.0}, {"stores", 0.0}}));
+  EXPECT_EQ(reason["heat_ns"], 2.0);
+  EXPECT_EQ(reason["moved"], (json{{"from", "slow"}, {"windows_ago", 1}}));
+  EXPECT_FALSE(reason.contains("guard"));
+  // Straight back: too soon.
+  script->moves.push_back({{0, 0, 1}});
+  kernel.time += 1'000'000'000;
+  service->end_window();
+  answer = ask(json{{"op", "explain"}, {"address", kBase}});
+  EXPECT_NE(answer["because"][0].value("guard", "").find("residence"),
+            std::string::npos)
+      << answer;
+}
+
+TEST_F(ApiTest, RolesBoundWhatACallerMayDo) {
+  std::vector<std::string> audited;
+  Api audit(*service,
+            [&](const std::string& line) { audited.push_back(line); });
+  const auto asked = [&](const std::string& op, const Caller& caller) {
+    const json request = {{"v", 1}, {"op", op}};
+    const auto answer = json::parse(audit.answer(request.dump(), caller));
+    return answer["ok"] == true ? "ok"
+                                : answer["error"]["code"].get<std::string>();
+  };
+  const Caller reader{Role::kReadOnly, "ada"};
+  for (const auto& operation : Api::operations()) {
+    SCOPED_TRACE(operation.name);
+    EXPECT_EQ(asked(operation.name, {Role::kNone, "somebody"}), "permission");
+    const auto code = asked(operation.name, reader);
+    EXPECT_EQ(code == "permission", operation.changes) << code;
+  }
+  EXPECT_FALSE(audit.stopping());
+  EXPECT_FALSE(service->paused());
+  EXPECT_EQ(audited.size(), 7u) << "what was refused is audited, too";
+  EXPECT_EQ(asked("pause", {Role::kOperator, "eve"}), "ok");
+  EXPECT_TRUE(service->paused());
+  EXPECT_EQ(audited.back(), "eve asked to pause {}: done");
 }
 
 TEST_F(ApiTest, Control) {

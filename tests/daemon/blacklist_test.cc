@@ -63,6 +63,29 @@ TEST_F(BlacklistTest, RangesThatMeetBecomeOne) {
   EXPECT_EQ(left, (std::vector<Address>{0, 7 * kPage, 8 * kPage, 9 * kPage}));
 }
 
+TEST_F(BlacklistTest, GoesOnAfterARestart) {
+  list.failed(pages(kPage, 2), EBUSY, 0);
+  list.failed(pages(8 * kPage, 1), EACCES, 3);
+  const auto memory = list.memory(5);
+  ASSERT_EQ(memory.size(), 2u);
+  Blacklist fresh({}, kPage);
+  fresh.recall(memory, 100);  // five windows in, as it was
+  EXPECT_TRUE(fresh.resting(2 * kPage, 102));
+  EXPECT_FALSE(fresh.resting(2 * kPage, 103));
+  EXPECT_TRUE(fresh.resting(8 * kPage, 353));
+  EXPECT_FALSE(fresh.resting(8 * kPage, 354));
+  fresh.failed(pages(kPage, 2), EBUSY, 103);  // twice as long
+  EXPECT_TRUE(fresh.resting(kPage, 118));
+  // What a damaged state may say.
+  const Blacklist::Memory nonsense[] = {
+      {5 * kPage, 4 * kPage, 1, 1, 0},
+      {2 * kPage, 9 * kPage, 1, 1, 0},
+      {20 * kPage, 21 * kPage, std::int64_t{1} << 62, -5, 255}};
+  fresh.recall(nonsense, 103);
+  EXPECT_EQ(fresh.ranges(), 3u);
+  EXPECT_FALSE(fresh.resting(20 * kPage, 1'000'000));
+}
+
 TEST_F(BlacklistTest, IsBounded) {
   for (std::size_t i = 0; i < 2 * Blacklist::kMost; ++i) {
     list.failed(pages(i * 2 * kPage, 1), EACCES, 0);

@@ -12,7 +12,8 @@ TEST_F(Commands, VersionAndHelp) {
   EXPECT_EQ(run({"--help"}).status, 0);
   for (const char* command :
        {"record", "train", "run", "attach", "query", "estimate", "info",
-        "export", "import", "thin", "list"}) {
+        "export", "import", "thin", "list", "detach", "policy", "budget",
+        "pause", "resume", "top", "watch", "keygen"}) {
     const auto help = run({command, "--help"});
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_NE(help.output.find("Usage"), std::string::npos) << command;
@@ -30,6 +31,8 @@ TEST_F(Commands, Usage) {
   expect_refused({"attach"}, {"pid"}, 2);
   expect_refused({"attach", "x"}, {"pid"}, 2);
   expect_refused({"query"}, {"operation"}, 2);
+  expect_refused({"detach"}, {"pid"}, 2);
+  expect_refused({"budget", "much"}, {"rate"}, 2);
 }
 
 TEST_F(Commands, RecordRefusesWhatCannotBe) {
@@ -140,6 +143,13 @@ TEST_F(Commands, QueryWithoutAServiceSaysHowToStartOne) {
   expect_refused({"query", "status", "--socket", socket()},
                  {socket(), "thermocline run"});
   expect_refused({"query", "explain", "--socket", socket()}, {"address"}, 2);
+  for (const char* command : {"policy", "pause", "top", "watch"}) {
+    expect_refused({command, "--socket", socket()},
+                   {socket(), "thermocline run"});
+  }
+  expect_refused({"query", "status", "--socket", "tcp://127.0.0.1:1", "--keys",
+                  scratch / "none"},
+                 {"secret.key", "keygen"});
 }
 
 TEST_F(Commands, QueryAsksARunningService) {

@@ -1,6 +1,8 @@
 // thermoclined managing a real process on this host, whatever its memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cstring>
 #include <fstream>
@@ -206,6 +208,80 @@ TEST_F(Live, AttachAndDetachOverTheSocket) {
   ASSERT_TRUE(client.recv(reply));
   EXPECT_NE(reply.to_string_view().find("larger than 64 KiB"),
             std::string_view::npos);
+}
+
+TEST_F(Live, CommandsChangeARunningDaemon) {
+  Holder holder;
+  Child daemon(command());
+  ASSERT_EQ(daemon.ready(), "ready\n");
+  ::setenv("THERMOCLINE_SOCKET", socket.c_str(), 1);
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), THERMOCLINE);
+    Child child(words);
+    const int status = child.wait();
+    return std::to_string(status) + " " + child.output();
+  };
+  const auto pid = std::to_string(holder.pid());
+  EXPECT_EQ(
+      said({"attach", pid}),
+      "0 pid " + pid + " is managed by the thermoclined on " + socket + "\n");
+  EXPECT_NE(said({"attach", pid}).find("is managed already"),
+            std::string::npos);
+  EXPECT_EQ(said({"budget", "64M"}), "0 moves may use 64.0 MiB/s\n");
+  EXPECT_EQ(said({"budget"}), "0 moves may use 64.0 MiB/s\n");
+  EXPECT_EQ(said({"pause"}).substr(0, 8), "0 paused");
+  EXPECT_EQ(said({"resume"}), "0 moves are made again\n");
+  EXPECT_EQ(said({"policy", "histogram"}),
+            "0 decided by histogram from now on\n");
+  EXPECT_NE(said({"policy"}).find("* histogram"), std::string::npos);
+  EXPECT_EQ(said({"policy", "nonsense"}).substr(0, 2), "1 ");
+  EXPECT_NE(said({"watch", "window", "-n", "1"}).find("window "),
+            std::string::npos);
+  EXPECT_NE(said({"top"}).find(pid), std::string::npos);
+  EXPECT_EQ(said({"detach", pid}), "0 pid " + pid + " is managed no more\n");
+  ::unsetenv("THERMOCLINE_SOCKET");
+}
+
+TEST_F(Live, MetricsAreServedOnLoopback) {
+  const auto port = std::to_string(20'000 + ::getpid() % 40'000);
+  Child daemon(command({"--metrics-port", port}));
+  ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
+  Child python(
+      {"/usr/bin/python3", "-c",
+       "import urllib.request as u; print(u.urlopen('http://127.0.0.1:" + port +
+           "/metrics').read().decode())"});
+  EXPECT_EQ(python.wait(), 0) << python.output();
+  EXPECT_NE(python.output().find("\nthermocline_windows_total "),
+            std::string::npos)
+      << python.output();
+}
+
+// Not even ZeroMQ's own greeting, and a peer that says nothing at all.
+TEST_F(Live, GarbageOnTheSocketHarmsNobody) {
+  Child daemon(command());
+  ASSERT_EQ(daemon.ready(), "ready\n");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(socket.begin(), socket.end(), address.sun_path);
+  std::vector<int> peers;
+  for (int i = 0; i < 50; ++i) {
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address),
+                        sizeof address),
+              0);
+    std::string bytes(static_cast<std::size_t>(i) * 97, '\0');
+    for (std::size_t b = 0; b < bytes.size(); ++b) {
+      bytes[b] =
+          static_cast<char>((b * 2'654'435'761U + 31 * bytes.size()) >> 9);
+    }
+    // It may hang up in the middle.
+    static_cast<void>(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) >=
+                      0);
+    peers.push_back(fd);
+  }
+  EXPECT_EQ(ask_daemon(socket, {{"op", "version"}})["ok"], true);
+  for (const int fd : peers) ::close(fd);
+  EXPECT_EQ(ask_daemon(socket, {{"op", "version"}})["ok"], true);
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+// Caller: who sent a request, and what they may do.
+//
+// Thread safety: plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace thermocline {
+
+enum class Role : std::uint8_t {
+  kNone,      // may ask nothing; gets told so
+  kReadOnly,  // may ask what is, and subscribe
+  kOperator,  // may also change it
+};
+
+struct Caller {
+  Role role = Role::kNone;
+  std::string name;  // for the log and for messages; not to be trusted further
+};
+
+/// Who opens the Unix socket is its owner (or root): the file's mode sees to
+/// that.
+inline Caller owner() { return {Role::kOperator, "owner"}; }
+
+constexpr const char* role_name(Role role) {
+  switch (role) {
+    case Role::kNone: return "none";
+    case Role::kReadOnly: return "read-only";
+    case Role::kOperator: return "operator";
+  }
+  return "none";
+}
+
+/// The role of that name, but for "none".
+constexpr std::optional<Role> role_named(std::string_view name) {
+  for (const Role role : {Role::kReadOnly, Role::kOperator}) {
+    if (name == role_name(role)) return role;
+  }
+  return std::nullopt;
+}
+
+}  // namespace thermocline

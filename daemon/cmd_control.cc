@@ -1,0 +1,144 @@
+// thermocline detach, policy, budget, pause, resume: change what a running
+// thermoclined does.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "daemon/asking.h"
+#include "daemon/commands.h"
+#include "daemon/units.h"
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+struct Control {
+  Asking asking;
+  int pid = 0;
+  std::string policy;
+  std::string options = "{}";
+  std::uint64_t budget = 0;
+  bool as_json = false;
+};
+
+using Say = std::function<std::string(const json&)>;
+
+// One request, and what to say of its answer.
+void run(const Control& given, json request, const Say& say, Outcome& outcome) {
+  const auto reply = asked(given.asking, std::move(request));
+  if (!reply) return outcome.fail(reply.error());
+  std::printf("%s\n",
+              given.as_json ? reply->dump(2).c_str() : say(*reply).c_str());
+}
+
+std::string show_budget(const json& reply) {
+  const auto bytes = reply.value("budget_bytes_per_s", 0.0);
+  return bytes == 0 ? "moves may use nothing: none are made"
+                    : "moves may use " + show_bytes(bytes) + "/s";
+}
+
+std::string show_policies(const json& reply) {
+  std::string out;
+  const auto current = reply.value("current", "");
+  for (const auto& one : reply.value("policies", json::array())) {
+    const auto name = one.value("name", "");
+    out += (out.empty() ? "" : "\n") +
+           std::string(name == current ? "* " : "  ") + name +
+           std::string(name.size() < 20 ? 20 - name.size() : 0, ' ') + " " +
+           one.value("summary", "");
+  }
+  return out;
+}
+
+std::shared_ptr<Control> make(CLI::App& root, const char* name,
+                              const char* about, CLI::App*& command) {
+  auto given = std::make_shared<Control>();
+  command = root.add_subcommand(name, about);
+  add_asking(*command, given->asking);
+  command->add_flag("--json", given->as_json, "the answer as it came");
+  return given;
+}
+
+void add_policy(CLI::App& root, Outcome& outcome) {
+  CLI::App* command = nullptr;
+  auto given = make(root, "policy",
+                    "Decide by another policy from now on; without a NAME, "
+                    "list them.",
+                    command);
+  command->add_option("name", given->policy, "the policy");
+  command->add_option("--options", given->options, "its options")
+      ->type_name("JSON")
+      ->capture_default_str();
+  command->callback([given, &outcome] {
+    if (given->policy.empty()) {
+      return run(*given, {{"op", "policies"}}, show_policies, outcome);
+    }
+    const auto options = json::parse(given->options, nullptr, false);
+    if (!options.is_object()) {
+      return outcome.fail(
+          invalid("--options " + given->options + " is not a JSON object"), 2);
+    }
+    run(
+        *given,
+        {{"op", "set_policy"}, {"name", given->policy}, {"options", options}},
+        [](const json& reply) {
+          return "decided by " + reply.value("policy", "") + " from now on";
+        },
+        outcome);
+  });
+}
+
+void add_budget(CLI::App& root, Outcome& outcome) {
+  CLI::App* command = nullptr;
+  auto given = make(root, "budget",
+                    "Set how many bytes a second moves may use; without a "
+                    "RATE, tell it.",
+                    command);
+  auto* rate = command->add_option("rate", given->budget,
+                                   "bytes/s (64M, 1G; 0: move nothing)");
+  rate->transform(CLI::AsSizeValue(false));
+  command->callback([given, rate, &outcome] {
+    if (rate->count() == 0) {
+      return run(*given, {{"op", "status"}}, show_budget, outcome);
+    }
+    run(*given, {{"op", "set_budget"}, {"bytes_per_s", given->budget}},
+        show_budget, outcome);
+  });
+}
+
+void add_switch(CLI::App& root, Outcome& outcome, const char* name,
+                const char* about, const char* said) {
+  CLI::App* command = nullptr;
+  auto given = make(root, name, about, command);
+  command->callback([given, name, said, &outcome] {
+    run(
+        *given, {{"op", name}}, [said](const json&) { return said; }, outcome);
+  });
+}
+
+}  // namespace
+
+void add_control(CLI::App& root, Outcome& outcome) {
+  CLI::App* detach = nullptr;
+  auto given =
+      make(root, "detach",
+           "Manage a process no more; its memory stays where it is.", detach);
+  detach->add_option("pid", given->pid, "the process")->required();
+  detach->callback([given, &outcome] {
+    run(
+        *given, {{"op", "detach"}, {"pid", given->pid}},
+        [](const json& reply) {
+          return "pid " + reply["pid"].dump() + " is managed no more";
+        },
+        outcome);
+  });
+  add_policy(root, outcome);
+  add_budget(root, outcome);
+  add_switch(root, outcome, "pause", "Move nothing until resume.",
+             "paused: nothing is moved until thermocline resume");
+  add_switch(root, outcome, "resume", "Move again.", "moves are made again");
+}
+
+}  // namespace thermocline

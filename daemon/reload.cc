@@ -1,0 +1,45 @@
+#include "daemon/reload.h"
+
+#include <algorithm>
+
+namespace thermocline {
+namespace {
+
+bool is_live(const std::string& key) {
+  static const std::vector<std::string> kLive = {
+      "policy", "options", "agent", "budget", "clients", "log_level"};
+  return std::find(kLive.begin(), kLive.end(), key) != kLive.end();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> apply_changes(const Settings& before,
+                                               const Settings& after,
+                                               Service& service,
+                                               Server& server) {
+  const auto changed = differing(before, after);
+  const auto has = [&](const char* key) {
+    return std::find(changed.begin(), changed.end(), key) != changed.end();
+  };
+  if (has("policy") || has("options") || has("agent")) {
+    auto set =
+        service.set_policy(after.service.policy, after.service.policy_options);
+    if (!set) return set.error();
+  }
+  // Also where its name is the same: what is in it may be new.
+  auto loaded = server.load_clients(after.server.clients);
+  if (!loaded) {
+    service.set_policy(before.service.policy, before.service.policy_options)
+        .has_value();
+    return loaded.error();
+  }
+  if (has("budget")) service.set_budget(after.service.budget);
+  std::vector<std::string> said;
+  for (const auto& key : changed) {
+    said.push_back(is_live(key) ? key + " is as the file says now"
+                                : key + " has changed; it takes a restart");
+  }
+  return said;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,202 @@
+#include "daemon/state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace thermocline {
+namespace {
+
+using nlohmann::json;
+
+// One region, as it is stored. Columns are only ever added, at the end.
+struct Row {
+  std::uint64_t start;
+  std::uint64_t end;
+  float loads;
+  float stores;
+  std::int32_t moved_ago;
+  std::int32_t rest;
+  std::uint8_t tier;
+  std::uint8_t came_from;
+  std::uint8_t bounces;
+  std::uint8_t failures;
+  float heat_ns;  // for people; rows may lack it
+};
+static_assert(sizeof(Row) == 40);
+constexpr std::size_t kLeastRow = 36;
+
+// Everything read is doubted: get<> would throw on another type.
+template <typename T>
+T number(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_number() ? at->get<T>() : T{};
+}
+
+std::string text(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::vector<std::string> texts(const json& from, const char* key) {
+  std::vector<std::string> out;
+  const auto at = from.find(key);
+  if (at == from.end() || !at->is_array()) return out;
+  for (const auto& one : *at) {
+    if (one.is_string()) out.push_back(one.get<std::string>());
+  }
+  return out;
+}
+
+json packed(const std::vector<RegionMemory>& regions) {
+  json::binary_t bytes;
+  bytes.resize(regions.size() * sizeof(Row));
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const auto& one = regions[i];
+    const Row row{one.start,
+                  one.end,
+                  one.loads,
+                  one.stores,
+                  one.guards.moved_ago,
+                  one.guards.rest,
+                  one.tier,
+                  one.guards.came_from,
+                  one.guards.bounces,
+                  one.guards.failures,
+                  one.heat_ns};
+    std::memcpy(bytes.data() + i * sizeof(Row), &row, sizeof row);
+  }
+  return json::binary(std::move(bytes));
+}
+
+Result<std::vector<RegionMemory>> unpacked(const json& from) {
+  std::vector<RegionMemory> out;
+  const auto at = from.find("regions");
+  const auto length = number<std::size_t>(from, "row_bytes");
+  if (at == from.end() || !at->is_binary() || length < kLeastRow) {
+    return corrupt("the state's regions are damaged");
+  }
+  const auto& bytes = at->get_binary();
+  for (std::size_t i = 0; i + length <= bytes.size(); i += length) {
+    Row row{};
+    std::memcpy(&row, bytes.data() + i, std::min(length, sizeof row));
+    if (row.end <= row.start) return corrupt("the state's regions are damaged");
+    RegionMemory one{row.start,   row.end,  row.loads, row.stores,
+                     row.heat_ns, row.tier, {}};
+    // Written so that what is not a number is none.
+    if (!(one.loads >= 0)) one.loads = 0;
+    if (!(one.stores >= 0)) one.stores = 0;
+    one.guards = {row.moved_ago, row.rest, row.came_from, row.bounces,
+                  row.failures};
+    out.push_back(one);
+  }
+  return out;
+}
+
+// start, end, rest, forget, doublings of each; columns are only ever added.
+json packed(const std::vector<Blacklist::Memory>& blacklist) {
+  json out = json::array();
+  for (const auto& one : blacklist) {
+    out.push_back(
+        {one.start, one.end, one.rest, one.forget, int{one.doublings}});
+  }
+  return out;
+}
+
+std::vector<Blacklist::Memory> blacklist(const json& from) {
+  std::vector<Blacklist::Memory> out;
+  const auto at = from.find("blacklist");
+  if (at == from.end() || !at->is_array()) return out;
+  for (const auto& row : *at) {
+    const bool whole = row.is_array() && row.size() >= 5 &&
+                       std::all_of(row.begin(), row.end(), [](const json& one) {
+                         return one.is_number_integer();
+                       });
+    if (!whole) continue;
+    out.push_back({row[0].get<Address>(), row[1].get<Address>(),
+                   row[2].get<std::int64_t>(), row[3].get<std::int64_t>(),
+                   row[4].get<std::uint8_t>()});
+  }
+  return out;
+}
+
+json to_json(const Controls& controls) {
+  return {{"policy", controls.policy},
+          {"options", controls.options},
+          {"budget", controls.budget},
+          {"paused", controls.paused}};
+}
+
+Controls controls(const json& from, const char* key) {
+  const auto at = from.find(key);
+  if (at == from.end() || !at->is_object()) return {};
+  const auto paused = at->find("paused");
+  return {text(*at, "policy"), text(*at, "options"),
+          number<Bytes>(*at, "budget"), paused != at->end() && *paused == true};
+}
+
+}  // namespace
+
+std::string to_bytes(const State& state) {
+  json targets = json::array();
+  for (const auto& one : state.targets) {
+    targets.push_back({{"pid", one.pid},
+                       {"started", one.started},
+                       {"name", one.name},
+                       {"window", one.window},
+                       {"weight", one.share.weight},
+                       {"minimum", one.share.minimum},
+                       {"row_bytes", sizeof(Row)},
+                       {"regions", packed(one.regions)},
+                       {"blacklist", packed(one.blacklist)}});
+  }
+  const json all = {{"version", State::kVersion},
+                    {"saved_at_s", state.saved_at_s},
+                    {"restarts", state.restarts},
+                    {"tiers", state.tiers},
+                    {"configured", to_json(state.configured)},
+                    {"now", to_json(state.now)},
+                    {"moved_bytes", state.moved_bytes},
+                    {"windows", state.windows},
+                    {"history", state.history},
+                    {"targets", targets}};
+  std::string out;
+  json::to_cbor(all, out);
+  return out;
+}
+
+Result<State> state_from(const std::string& bytes) {
+  const json all = json::from_cbor(bytes, true, /*allow_exceptions=*/false);
+  if (!all.is_object()) return corrupt("the state is damaged");
+  const auto version = number<int>(all, "version");
+  if (version < 1) return corrupt("the state has no version");
+  if (version > State::kVersion) {
+    return unsupported("the state is of version " + std::to_string(version) +
+                       ", which a newer thermoclined wrote");
+  }
+  State out;
+  out.saved_at_s = number<std::int64_t>(all, "saved_at_s");
+  out.restarts = number<std::uint64_t>(all, "restarts");
+  out.tiers = texts(all, "tiers");
+  out.configured = controls(all, "configured");
+  out.now = controls(all, "now");
+  out.moved_bytes = number<Bytes>(all, "moved_bytes");
+  out.windows = number<std::uint64_t>(all, "windows");
+  out.history = texts(all, "history");
+  const auto targets = all.find("targets");
+  if (targets == all.end() || !targets->is_array()) return out;
+  for (const auto& one : *targets) {
+    if (!one.is_object()) return corrupt("the state's targets are damaged");
+    auto regions = unpacked(one);
+    if (!regions) return regions.error();
+    const double weight = number<double>(one, "weight");
+    out.targets.push_back(
+        {number<int>(one, "pid"), number<std::uint64_t>(one, "started"),
+         text(one, "name"), number<std::int64_t>(one, "window"),
+         FastShare{weight > 0 ? weight : 1, number<Bytes>(one, "minimum")},
+         *std::move(regions), blacklist(one)});
+  }
+  return out;
+}
+
+}  // namespace thermocline

@@ -1,0 +1,121 @@
+// The configuration file: strict, documented by its own defaults, reloaded.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "daemon/settings.h"
+#include "tests/daemon/thermoclined_process.h"
+
+namespace thermocline {
+namespace {
+
+class Config : public ::testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    auto path = scratch / "thermoclined.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+  Settings parsed(std::vector<const char*> words) {
+    words.insert(words.begin(), "thermoclined");
+    const auto out =
+        parse_settings(static_cast<int>(words.size()), words.data());
+    EXPECT_FALSE(out.leave);
+    return out.settings;
+  }
+  std::string refusal(const std::string& text) {
+    const char* words[] = {"thermoclined"};
+    const auto read = reread_settings(write(text), 1, words);
+    return read ? "accepted" : read.error().message;
+  }
+  void expect_refused(const std::string& text, const std::string& naming) {
+    const auto why = refusal(text);
+    EXPECT_NE(why.find("thermoclined.json"), std::string::npos) << why;
+    EXPECT_NE(why.find(naming), std::string::npos) << why;
+  }
+  Scratch scratch;
+};
+
+TEST_F(Config, TheCommandLineOverridesTheFile) {
+  const auto path = write(
+      R"({"interval": 250, "budget": 5, "pids": [1, 2],  // mine
+          "policy": "histogram", "options": {"cooling": 0.5}})");
+  auto settings = parsed({"--config", path.c_str()});
+  EXPECT_EQ(settings.interval_ms, 250);
+  EXPECT_EQ(settings.service.budget, 5u);
+  EXPECT_EQ(settings.pids, (std::vector<int>{1, 2}));
+  EXPECT_EQ(settings.service.policy_options, R"({"cooling":0.5})");
+  settings = parsed({"--config", path.c_str(), "--budget", "2M", "--pid", "9",
+                     "--agent", "a.pt"});
+  EXPECT_EQ(settings.interval_ms, 250);
+  EXPECT_EQ(settings.service.budget, Bytes{2} << 20);
+  EXPECT_EQ(settings.pids, (std::vector<int>{9}));
+  EXPECT_EQ(settings.service.policy, "learned") << "one choice with policy";
+  EXPECT_EQ(settings.service.policy_options, R"({"agent":"a.pt"})");
+}
+
+TEST_F(Config, WhatItPrintsIsTheDefault) {
+  const auto path = write(config_text(Settings{}));
+  const auto read = parsed({"--config", path.c_str()});
+  const auto none = parsed({});
+  EXPECT_EQ(differing(read, none), std::vector<std::string>{});
+  const auto text = config_text(none);
+  for (const char* part : {"\"interval\": 1000", "; 1 to 3600000",
+                           "\"budget\": 268435456", "\"pids\": []"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST_F(Config, NamesWhatIsWrong) {
+  expect_refused("{\"interval\": 5,\n\n \"budget\" 3}", ":3:");
+  expect_refused("[]", "object");
+  expect_refused(R"({"intervall": 5})", "did you mean \"interval\"?");
+  expect_refused(R"({"moon": 5})", "--print-config");
+  expect_refused(R"({"interval": 0})", "outside [1, 3600000]");
+  expect_refused(R"({"headroom": "a"})", "headroom");
+  expect_refused(R"({"pids": 7})", "pids");
+  expect_refused(R"({"pids": [0]})", "pids");
+  expect_refused(R"({"options": "{}"})", "options");
+  const char* words[] = {"thermoclined"};
+  EXPECT_EQ(reread_settings(scratch / "none", 1, words).error().code,
+            Error::Code::kNotFound);
+}
+
+TEST_F(Config, IsReadAnewOrRefused) {
+  const auto path = write(R"({"budget": 1000, "interval": 50})");
+  const auto socket = scratch / "api.sock";
+  Child daemon({THERMOCLINED, "--config", path, "--mover", "dry", "--ready-fd",
+                "9", "--socket", socket});
+  ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
+  const auto budget = [&] {
+    return ask_daemon(socket, {{"op", "status"}})
+        .value("budget_bytes_per_s", 0);
+  };
+  // Answered by the same thread, after the signal was seen: in a few turns.
+  const auto becomes = [&](int expected) {
+    for (int i = 0; i < 200 && budget() != expected; ++i) ::usleep(10'000);
+    return budget();
+  };
+  EXPECT_EQ(budget(), 1000);
+  write(R"({"budget": 2000, "interval": 60})");
+  daemon.signal(SIGHUP);
+  EXPECT_EQ(becomes(2000), 2000);
+  write(R"({"budget": 3000, "policy": "nonsense"})");
+  daemon.signal(SIGHUP);
+  write(R"({"budgte": 4000})");
+  daemon.signal(SIGHUP);
+  ::usleep(200'000);
+  EXPECT_EQ(budget(), 2000);
+  write(R"({"budget": 5000, "interval": 50})");
+  daemon.signal(SIGHUP);
+  EXPECT_EQ(becomes(5000), 5000);
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), 0);
+  for (const char* line : {"interval has changed; it takes a restart",
+                           "reload refused", "did you mean \"budget\"?"}) {
+    EXPECT_NE(daemon.output().find(line), std::string::npos) << daemon.output();
+  }
+}
+
+}  // namespace
+}  // namespace thermocline

@@ -1,0 +1,363 @@
+// What outlives the daemon: the value, the pool, and going on from it.
+#include "daemon/state.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "daemon/state_keeper.h"
+#include "daemon/state_pool.h"
+#include "tests/daemon/scripted_kernel.h"
+#include "tests/daemon/scripted_policy.h"
+#include "tests/daemon/thermoclined_process.h"
+
+namespace thermocline {
+namespace {
+
+constexpr Address kBase = Address{1} << 30;
+constexpr Bytes kRegion = 64 * ScriptedKernel::kPage;
+
+State some_state() {
+  State state;
+  state.saved_at_s = 100;
+  state.restarts = 2;
+  state.tiers = {"fast", "slow"};
+  state.configured = {"hottest_first", "{}", 5, false};
+  state.now = {"histogram", "{}", 7, true};
+  state.moved_bytes = 9;
+  state.windows = 11;
+  state.history = {"window 1: ...", "eve asked to pause {}: done"};
+  RegionMemory region{kBase, kBase + kRegion, 2.5F, 1, 4, 1, {}};
+  region.guards = {3, 2, 0, 1, 2};
+  state.targets = {{7,
+                    1007,
+                    "job",
+                    11,
+                    {2.5, 4096},
+                    {region, region},
+                    {{kBase, kBase + kRegion, 5, 13, 1}}}};
+  return state;
+}
+
+TEST(StateBytes, ComeBackAsTheyWere) {
+  const auto state = some_state();
+  const auto read = state_from(to_bytes(state));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(to_bytes(*read), to_bytes(state));
+  EXPECT_EQ(read->now, state.now);
+  ASSERT_EQ(read->targets.size(), 1u);
+  const auto& region = read->targets[0].regions.at(1);
+  EXPECT_EQ(region.loads, 2.5F);
+  EXPECT_EQ(region.heat_ns, 4);
+  EXPECT_EQ(region.guards.moved_ago, 3);
+  EXPECT_EQ(region.guards.bounces, 1);
+  EXPECT_EQ(read->targets[0].share.weight, 2.5);
+  EXPECT_EQ(read->targets[0].share.minimum, 4096u);
+  ASSERT_EQ(read->targets[0].blacklist.size(), 1u);
+  EXPECT_EQ(read->targets[0].blacklist[0].forget, 13);
+}
+
+// Rows of other lengths, unknown keys: other versions of us wrote them.
+TEST(StateBytes, OtherVersionsAreReadOrRefused) {
+  auto all = nlohmann::json::from_cbor(to_bytes(some_state()));
+  auto& target = all["targets"][0];
+  const auto rows = target["regions"].get_binary();
+  const auto relength = [&](std::size_t length) {
+    nlohmann::json::binary_t out;
+    for (std::size_t at = 0; at < rows.size(); at += 40) {
+      for (std::size_t i = 0; i < length; ++i) {
+        out.push_back(i < 40 ? rows[at + i] : 0xee);
+      }
+    }
+    target["regions"] = nlohmann::json::binary(out);
+    target["row_bytes"] = length;
+    all["key_of_tomorrow"] = 1;
+    std::string text;
+    nlohmann::json::to_cbor(all, text);
+    return state_from(text);
+  };
+  const auto shorter = relength(36);
+  ASSERT_TRUE(shorter) << shorter.error().message;
+  ASSERT_EQ(shorter->targets[0].regions.size(), 2u);
+  EXPECT_EQ(shorter->targets[0].regions[1].heat_ns, 0);
+  EXPECT_EQ(shorter->targets[0].regions[1].guards.failures, 2);
+  const auto longer = relength(64);
+  ASSERT_TRUE(longer);
+  EXPECT_EQ(longer->targets[0].regions[1].heat_ns, 4);
+  EXPECT_EQ(relength(8).error().code, Error::Code::kCorrupt);
+  all["version"] = State::kVersion + 1;
+  std::string text;
+  nlohmann::json::to_cbor(all, text);
+  EXPECT_EQ(state_from(text).error().code, Error::Code::kUnsupported);
+}
+
+TEST(StateBytes, DamageIsFoundOrHarmless) {
+  const auto good = to_bytes(some_state());
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const char flip : {'\x01', '\x80', '\x7f'}) {
+      auto bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ flip);
+      static_cast<void>(state_from(bad).has_value());
+    }
+    static_cast<void>(state_from(good.substr(0, i)).has_value());
+  }
+  EXPECT_FALSE(state_from(""));
+  EXPECT_FALSE(state_from("\xa0"));
+}
+
+TEST(StatePoolFile, KeepsWhatWasWrittenLast) {
+  Scratch scratch;
+  const auto path = scratch / "state";
+  {
+    auto opened = StatePool::open(path);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(opened->bytes, "");
+    for (int i = 0; i < 40; ++i) {  // more than the pool could hold at once
+      ASSERT_TRUE(opened->pool.write(std::string(4 << 20, 'x')));
+    }
+    ASSERT_TRUE(opened->pool.write("last"));
+    EXPECT_FALSE(opened->pool.write(std::string(StatePool::kBytes, 'y')));
+    const auto second = StatePool::open(path);
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().message.find("in use"), std::string::npos);
+  }
+  const auto again = StatePool::open(path);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->bytes, "last");
+  EXPECT_EQ(again->notice, "");
+}
+
+TEST(StatePoolFile, DamageIsSetAside) {
+  Scratch scratch;
+  const auto path = scratch / "state";
+  const auto damage = [&](std::uint64_t from, std::size_t bytes) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(from));
+    file << std::string(bytes, '\x5a');
+  };
+  int aside = 0;
+  const auto reopened = [&] {
+    const auto opened = StatePool::open(path);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(opened->bytes, "");
+    const auto name = path + ".damaged-" + std::to_string(++aside);
+    EXPECT_NE(opened->notice.find(name), std::string::npos) << opened->notice;
+    EXPECT_TRUE(std::filesystem::exists(name));
+  };
+  std::ofstream(path) << "not a pool";
+  reopened();
+  damage(0, 4096);  // its header
+  reopened();
+  {
+    auto opened = StatePool::open(path);
+    ASSERT_TRUE(opened->pool.write(std::string(100'000, 'x')));
+  }
+  damage(8192, StatePool::kBytes / 2);  // heap and all
+  reopened();
+  std::filesystem::resize_file(path, 12'345);
+  reopened();
+}
+
+TEST(StatePoolFile, AFullDiskIsSaid) {
+  Scratch scratch;
+  const auto path = scratch / "state";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit small{1 << 20, 1 << 20};
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const auto opened = StatePool::open(path);
+    ::_exit(opened || opened.error().code != Error::Code::kIo ||
+            ::access(path.c_str(), F_OK) == 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+// A service with one target of four regions, all slow.
+struct Running {
+  Running() {
+    kernel.add_node(0, 1 << 30, 1 << 29);
+    kernel.add_node(1, 1 << 30, 1 << 29);
+    kernel.add_process(7, kBase, 4 * 64, 1);
+    restart();
+  }
+  void restart() {
+    auto made = Service::make(kernel, scripted_machine(), {}, scripted(script));
+    service = *std::move(made);
+  }
+  void window() {
+    kernel.time += 1'000'000'000;
+    service->end_window();
+  }
+  void sample(Address address, std::uint32_t period) {
+    SampleBatch batch;
+    batch.samples.resize(1);
+    batch.samples[0].address = address;
+    batch.samples[0].period = period;
+    service->add(batch);
+  }
+  ScriptedKernel kernel;
+  std::shared_ptr<Script> script = std::make_shared<Script>();
+  std::unique_ptr<Service> service;
+};
+
+// Runs one window with a keeper, kills both, and returns what was written.
+State killed(Running& running) {
+  std::string written;
+  {
+    StateKeeper keeper(
+        running.kernel, *running.service, {},
+        [&](std::string_view bytes) {
+          written = bytes;
+          return Status();
+        },
+        [] { return 1000; }, {});
+    running.window();
+    keeper.window_ended();
+    keeper.finish();
+  }
+  return *state_from(written);
+}
+
+StateKeeper::Write nowhere() {
+  return [](std::string_view) { return Status(); };
+}
+
+TEST(StateKeeper, GoesOnWithoutMovingBackAndForth) {
+  Running running;
+  ASSERT_TRUE(running.service->attach(7));
+  running.sample(kBase + kRegion, 40);
+  running.script->moves = {{{1, 1, 0}}, {{1, 0, 1}}};
+  const auto state = killed(running);
+  ASSERT_EQ(state.targets.size(), 1u);
+  running.restart();
+  StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
+                     [] { return 1005; }, {});
+  const auto said = keeper.resume();
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("pid 7 (job) goes on after window 1"),
+            std::string::npos)
+      << said[0];
+  running.window();
+  // The policy sees the accesses that the other saw,
+  ASSERT_EQ(running.script->objects.size(), 4u);
+  EXPECT_EQ(running.script->objects[1].loads, 40);
+  EXPECT_EQ(running.script->objects[1].tier, 0);
+  // and its move straight back is held, as it would have been.
+  EXPECT_EQ(running.service->moves().moved_bytes(), 0u);
+  EXPECT_NE(
+      running.service->find(7)->guards().last_refusal(1).find("residence"),
+      std::string::npos);
+  EXPECT_NE(running.service->history().back().find("5 s old"),
+            std::string::npos);
+}
+
+TEST(StateKeeper, APidOfAnotherIsNotTakenForTheTarget) {
+  Running running;
+  ASSERT_TRUE(running.service->attach(7));
+  const auto state = killed(running);
+  running.kernel.files["proc/7/stat"] =
+      ScriptedKernel::stat_line(7, "other", 2000);
+  running.restart();
+  StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
+                     [] { return 1005; }, {});
+  const auto said = keeper.resume();
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("has ended meanwhile"), std::string::npos);
+  EXPECT_TRUE(running.service->managed().empty());
+}
+
+TEST(StateKeeper, WhatWasChangedByHandStaysUnlessStartedOtherwise) {
+  Running running;
+  std::string written;
+  const auto keep = [&](const State& before) {
+    auto keeper = std::make_unique<StateKeeper>(
+        running.kernel, *running.service, before,
+        [&](std::string_view bytes) {
+          written = bytes;
+          return Status();
+        },
+        [] { return 1000; }, StateKeeper::Options{});
+    keeper->resume();
+    return keeper;
+  };
+  {
+    const auto keeper = keep({});
+    running.service->set_budget(77);
+    running.service->pause(true);
+  }
+  const auto state = *state_from(written);
+  running.restart();
+  keep(state);
+  EXPECT_EQ(running.service->budget(), 77u);
+  EXPECT_TRUE(running.service->paused());
+  running.restart();
+  ASSERT_TRUE(running.service->set_policy("another", "{}"));
+  keep(state);
+  EXPECT_NE(running.service->budget(), 77u);
+  EXPECT_FALSE(running.service->paused());
+}
+
+TEST(StateKeeper, AFailingDiskIsSaidOnce) {
+  Running running;
+  StateKeeper keeper(
+      running.kernel, *running.service, {},
+      [](std::string_view) -> Status { return io("no room"); },
+      [] { return 1000; }, {});
+  for (int i = 0; i < 50; ++i) {
+    running.window();
+    keeper.window_ended();
+    ::usleep(1000);
+  }
+  int said = 0;
+  for (const auto& line : running.service->notices()) {
+    said += line == "the state is not kept: no room" ? 1 : 0;
+  }
+  EXPECT_EQ(said, 1);
+}
+
+// Killed at any instant (of its first write, mostly), it goes on.
+// tests/daemon/state_kills does it a thousand times, with a target.
+TEST(StateKills, AnyInstantLeavesAStateToGoOnFrom) {
+  Scratch scratch;
+  const auto socket = scratch / "api.sock";
+  const std::vector<std::string> command{
+      THERMOCLINED,     "--mover", "dry",      "--interval", "5",
+      "--ready-fd",     "9",       "--socket", socket,       "--state",
+      scratch / "state"};
+  std::size_t known = 0;
+  const auto history = [&] {
+    const auto answer = ask_daemon(socket, {{"op", "history"}});
+    return answer.value("lines", nlohmann::json::array()).size();
+  };
+  for (int kill = 0; kill < 8; ++kill) {
+    Child daemon(command);
+    ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
+    EXPECT_GE(history(), known) << "nothing is forgotten";
+    known = history();
+    ::usleep(static_cast<useconds_t>(7'919 * kill % 40'000));
+    daemon.signal(SIGKILL);
+    daemon.wait();
+    EXPECT_EQ(daemon.output().find("damaged"), std::string::npos)
+        << daemon.output();
+  }
+  {
+    Child daemon(command);
+    ASSERT_EQ(daemon.ready(), "ready\n");
+    ASSERT_EQ(ask_daemon(socket, {{"op", "pause"}})["ok"], true);
+    known = history();
+    daemon.signal(SIGTERM);
+    EXPECT_EQ(daemon.wait(), 0);
+  }
+  Child daemon(command);
+  ASSERT_EQ(daemon.ready(), "ready\n");
+  EXPECT_GT(history(), known);
+  EXPECT_EQ(ask_daemon(socket, {{"op", "status"}})["paused"], true);
+}
+
+}  // namespace
+}  // namespace thermocline
