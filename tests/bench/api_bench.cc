@@ -1,0 +1,205 @@
+// What the query API costs beside a bare ZeroMQ echo, in one run; how long
+// `thermocline query` takes; and what many, slow and dead clients do to it.
+//   api_bench BINARY_DIRECTORY [--seconds N]
+// Echo and service run alternately, each in a process of its own, so that both
+// see the same machine.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+#include <zmq.hpp>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kInFlight = 64;
+constexpr int kRounds = 5;
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+double at(std::vector<double>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  std::sort(sorted.begin(), sorted.end());
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(share * last)];
+}
+
+// Sends back what comes, as simply as can be.
+[[noreturn]] void echo(const std::string& address) {
+  zmq::context_t context(1);
+  zmq::socket_t socket(context, zmq::socket_type::router);
+  socket.bind(address);
+  for (;;) {
+    zmq::message_t frame;
+    bool more = true;
+    while (more) {
+      if (!socket.recv(frame)) continue;
+      more = frame.more();
+      socket.send(frame,
+                  more ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    }
+  }
+}
+
+pid_t start(const std::vector<std::string>& words) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  std::vector<char*> raw;
+  for (const auto& word : words) raw.push_back(const_cast<char*>(word.c_str()));
+  raw.push_back(nullptr);
+  if (::freopen("/dev/null", "w", stdout) == nullptr ||
+      ::freopen("/dev/null", "w", stderr) == nullptr) {
+    ::_exit(126);
+  }
+  ::execv(raw[0], raw.data());
+  ::_exit(127);
+}
+
+struct Figures {
+  std::vector<double> rates;         // requests/s, a round
+  std::vector<double> latencies_us;  // one at a time
+};
+
+void measure(zmq::context_t& context, const std::string& address,
+             const std::string& request, double seconds, Figures& out) {
+  zmq::socket_t socket(context, zmq::socket_type::dealer);
+  socket.set(zmq::sockopt::linger, 0);
+  socket.set(zmq::sockopt::rcvtimeo, 10'000);
+  socket.connect(address);
+  const auto send = [&] {
+    socket.send(zmq::buffer(request), zmq::send_flags::none);
+  };
+  zmq::message_t reply;
+  const auto receive = [&] {
+    if (socket.recv(reply)) return;
+    std::fprintf(stderr, "api_bench: no answer from %s\n", address.c_str());
+    std::exit(1);
+  };
+  // Warm.
+  for (int i = 0; i < 200; ++i) send(), receive();
+  for (int i = 0; i < kInFlight; ++i) send();
+  auto began = Clock::now();
+  long count = 0;
+  for (; seconds_since(began) < seconds; ++count) receive(), send();
+  out.rates.push_back(static_cast<double>(count) / seconds_since(began));
+  for (int i = 0; i < kInFlight; ++i) receive();
+  began = Clock::now();
+  while (seconds_since(began) < seconds) {
+    const auto asked = Clock::now();
+    send(), receive();
+    out.latencies_us.push_back(1e6 * seconds_since(asked));
+  }
+}
+
+void print(const char* what, Figures& of) {
+  std::printf("%-24s %9.0f requests/s   median %6.1f us   p99 %6.1f us\n", what,
+              at(of.rates, 0.5), at(of.latencies_us, 0.5),
+              at(of.latencies_us, 0.99));
+}
+
+// Milliseconds of a whole `thermocline query`.
+double query_ms(const std::string& bin, const std::string& socket) {
+  std::vector<double> all;
+  for (int i = 0; i < 21; ++i) {
+    const auto began = Clock::now();
+    const pid_t child =
+        start({bin + "/thermocline", "query", "status", "--socket", socket});
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status != 0) return -1;
+    all.push_back(1e3 * seconds_since(began));
+  }
+  return at(all, 0.5);
+}
+
+// A thousand clients at once, each with one request; how many were answered,
+// and the seconds that it took.
+void many_clients(zmq::context_t& context, const std::string& address,
+                  const std::string& request) {
+  constexpr int kClients = 1000;
+  const auto began = Clock::now();
+  std::vector<zmq::socket_t> all;
+  for (int i = 0; i < kClients; ++i) {
+    all.emplace_back(context, zmq::socket_type::dealer);
+    all.back().set(zmq::sockopt::linger, 0);
+    all.back().set(zmq::sockopt::rcvtimeo, 10'000);
+    all.back().connect(address);
+    all.back().send(zmq::buffer(request), zmq::send_flags::none);
+  }
+  int answered = 0;
+  zmq::message_t reply;
+  for (auto& one : all) answered += one.recv(reply) ? 1 : 0;
+  std::printf("%d clients at once: %d answered in %.2f s\n", kClients, answered,
+              seconds_since(began));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string bin = argc > 1 ? argv[1] : "build/release/bin";
+  double seconds = 1;
+  if (argc > 3 && std::string(argv[2]) == "--seconds") {
+    seconds = std::atof(argv[3]);
+  }
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  const std::string base = "/tmp/api_bench." + std::to_string(::getpid());
+  const pid_t bare = ::fork();
+  if (bare == 0) echo("ipc://" + base + ".echo");
+  const pid_t service =
+      start({bin + "/thermoclined", "--mover", "dry", "--interval", "100",
+             "--socket", base + ".sock"});
+  for (int i = 0; i < 200 && ::access((base + ".sock").c_str(), F_OK) != 0;
+       ++i) {
+    ::usleep(20'000);
+  }
+  zmq::context_t context(1);
+  context.set(zmq::ctxopt::max_sockets, 4000);
+  const std::string version = R"({"v":1,"op":"version"})";
+  const std::string status = R"({"v":1,"op":"status"})";
+  Figures echoed;
+  Figures versions;
+  Figures statuses;
+  for (int round = 0; round < kRounds; ++round) {
+    measure(context, "ipc://" + base + ".echo", version, seconds, echoed);
+    measure(context, "ipc://" + base + ".sock", version, seconds, versions);
+    measure(context, "ipc://" + base + ".sock", status, seconds, statuses);
+  }
+  print("bare ZeroMQ echo", echoed);
+  print("thermoclined, version", versions);
+  print("thermoclined, status", statuses);
+  std::printf("version: %.0f %% of the echo's rate, p99 %.2f times its\n",
+              100 * at(versions.rates, 0.5) / at(echoed.rates, 0.5),
+              at(versions.latencies_us, 0.99) / at(echoed.latencies_us, 0.99));
+  std::printf("thermocline query status: %.1f ms from start to end\n",
+              query_ms(bin, base + ".sock"));
+  many_clients(context, "ipc://" + base + ".sock", version);
+  // Subscribers that never read, while windows are published.
+  std::vector<zmq::socket_t> dead;
+  for (int i = 0; i < 20; ++i) {
+    dead.emplace_back(context, zmq::socket_type::sub);
+    dead.back().set(zmq::sockopt::linger, 0);
+    dead.back().set(zmq::sockopt::rcvhwm, 1);
+    dead.back().set(zmq::sockopt::subscribe, "");
+    dead.back().connect("ipc://" + base + ".sock.events");
+  }
+  Figures beside;
+  measure(context, "ipc://" + base + ".sock", version, 3 * seconds, beside);
+  print("beside 20 that never read", beside);
+  ::kill(bare, SIGKILL);
+  ::kill(service, SIGTERM);
+  ::waitpid(bare, nullptr, 0);
+  ::waitpid(service, nullptr, 0);
+  ::unlink((base + ".echo").c_str());
+}
