@@ -1,0 +1,50 @@
+# What is installed, and the Debian package: `cpack -G DEB` in the build folder.
+#
+# Programs find their libraries by their own place (daemon/paths.h), so all lie
+# in one folder, and /usr/bin has links to them.
+set(home lib/thermocline)
+set(package ${CMAKE_CURRENT_LIST_DIR})
+set(made ${CMAKE_BINARY_DIR}/package)
+
+install(TARGETS thermocline thermoclined thermocline-train
+  RUNTIME DESTINATION ${home}/bin)
+install(TARGETS thermocline_learned thermocline_observer
+  thermocline_observer_torch thermocline_solver
+  LIBRARY DESTINATION ${home}/lib)
+set_target_properties(thermocline thermoclined thermocline-train PROPERTIES
+  INSTALL_RPATH "$ORIGIN/../lib")
+
+file(MAKE_DIRECTORY ${made})
+foreach(program thermocline thermoclined)
+  file(CREATE_LINK ../${home}/bin/${program} ${made}/${program} SYMBOLIC)
+  install(FILES ${made}/${program} DESTINATION bin)
+endforeach()
+
+add_custom_command(OUTPUT ${made}/thermoclined.json
+  COMMAND thermoclined --print-config --state /var/lib/thermocline/state
+    >${made}/thermoclined.json
+  DEPENDS thermoclined VERBATIM)
+add_custom_target(default_config ALL DEPENDS ${made}/thermoclined.json)
+install(FILES ${made}/thermoclined.json DESTINATION /etc/thermocline)
+install(FILES ${package}/thermoclined.service
+  DESTINATION /lib/systemd/system)
+install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/daemon/API.md
+  ${CMAKE_SOURCE_DIR}/daemon/OPERATION.md DESTINATION share/doc/thermocline)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/thermocline
+  RENAME copyright)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME thermocline)
+set(CPACK_PACKAGE_CONTACT "The Thermocline authors <thermocline@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
+  "keeps the warm memory of training jobs in fast memory")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS init-system-helpers)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${package}/postinst ${package}/prerm
+  ${package}/postrm ${package}/conffiles)
+include(CPack)
