@@ -21,8 +21,8 @@ foreach(program thermocline thermoclined)
 endforeach()
 
 add_custom_command(OUTPUT ${made}/thermoclined.json
-  COMMAND thermoclined --print-config --state /var/lib/thermocline/state
-    >${made}/thermoclined.json
+  COMMAND sh -c "\"$1\" --print-config --state /var/lib/thermocline/state >\"$2\""
+    sh $<TARGET_FILE:thermoclined> ${made}/thermoclined.json
   DEPENDS thermoclined VERBATIM)
 add_custom_target(default_config ALL DEPENDS ${made}/thermoclined.json)
 install(FILES ${made}/thermoclined.json DESTINATION /etc/thermocline)
