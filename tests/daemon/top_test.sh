@@ -23,7 +23,7 @@ shows() {
   fail "does not show \"$1\""
 }
 
-python3 -c 'import time; m = bytearray(b"x" * (8 << 20)); time.sleep(60)' &
+/usr/bin/python3 -c 'import time; m = bytearray(b"x" * (8 << 20)); time.sleep(60)' &
 job=$!
 "$bin/thermoclined" --mover dry --interval 200 --pid $job \
   --socket "$scratch/api.sock" 2>"$scratch/log" &
@@ -31,8 +31,12 @@ daemon=$!
 for _ in {1..100}; do [[ -S $scratch/api.sock ]] && break; sleep 0.1; done
 
 # Not in a terminal: plain text, once.
-"$bin/thermocline" top --socket "$scratch/api.sock" | grep -q python3 ||
-  fail "plain text lacks the target"
+for _ in {1..50}; do
+  "$bin/thermocline" top --socket "$scratch/api.sock" >"$scratch/plain"
+  ! grep -q python3 "$scratch/plain" || break
+  sleep 0.2
+done
+grep -q python3 "$scratch/plain" || fail "plain text lacks the target"
 "$bin/thermocline" top --json --socket "$scratch/api.sock" |
   python3 -c 'import json, sys; assert json.load(sys.stdin)["targets"]'
 
