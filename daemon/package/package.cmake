@@ -11,6 +11,8 @@ install(TARGETS thermocline thermoclined thermocline-train
 install(TARGETS thermocline_learned thermocline_observer
   thermocline_observer_torch thermocline_solver
   LIBRARY DESTINATION ${home}/lib)
+install(FILES ${CMAKE_SOURCE_DIR}/agent/models/general.pt
+  DESTINATION ${home}/share/thermocline)
 set_target_properties(thermocline thermoclined thermocline-train PROPERTIES
   INSTALL_RPATH "$ORIGIN/../lib")
 

@@ -66,6 +66,38 @@ TEST_F(Config, WhatItPrintsIsTheDefault) {
   }
 }
 
+TEST_F(Config, TargetsAndGuardsAreListed) {
+  const auto path = write(
+      R"({"targets": [{"cgroup": "jobs", "weight": 2, "minimum": 4096},
+                      {"exe": "python3", "user": 0, "least": 5,
+                       "children": false}, {"user": "root"}],
+          "without": ["slowdown", "pressure"]})");
+  auto settings = parsed({"--config", path.c_str()});
+  const auto& rules = settings.service.find;
+  ASSERT_EQ(rules.size(), 3u);
+  EXPECT_EQ(rules[0].cgroup, "jobs");
+  EXPECT_EQ(rules[0].share.weight, 2);
+  EXPECT_EQ(rules[0].share.minimum, 4096u);
+  EXPECT_TRUE(rules[0].children);
+  EXPECT_EQ(rules[1].exe, "python3");
+  EXPECT_EQ(rules[1].user, 0u);
+  EXPECT_EQ(rules[1].least, 5u);
+  EXPECT_FALSE(rules[1].children);
+  EXPECT_EQ(rules[2].user, 0u);
+  EXPECT_EQ(settings.service.guards.slowdown.drop, 0);
+  EXPECT_EQ(settings.service.pressure.waiting, 0);
+  EXPECT_GT(settings.service.pressure.margin, 0);
+  const auto again = write(config_text(settings));
+  EXPECT_EQ(differing(parsed({"--config", again.c_str()}), settings),
+            std::vector<std::string>{});
+  settings = parsed({"--config", path.c_str(), "--cgroup", "a", "--cgroup", "b",
+                     "--without", "residence"});
+  ASSERT_EQ(settings.service.find.size(), 2u);
+  EXPECT_EQ(settings.service.find[1].cgroup, "b");
+  EXPECT_EQ(settings.without, std::vector<std::string>{"residence"});
+  EXPECT_GT(settings.service.guards.slowdown.drop, 0);
+}
+
 TEST_F(Config, NamesWhatIsWrong) {
   expect_refused("{\"interval\": 5,\n\n \"budget\" 3}", ":3:");
   expect_refused("[]", "object");
@@ -76,6 +108,14 @@ TEST_F(Config, NamesWhatIsWrong) {
   expect_refused(R"({"pids": 7})", "pids");
   expect_refused(R"({"pids": [0]})", "pids");
   expect_refused(R"({"options": "{}"})", "options");
+  expect_refused(R"({"targets": {}})", "targets");
+  expect_refused(R"({"targets": [{"exe": "a"}, {}]})", "rule 2 of \"targets\"");
+  expect_refused(R"({"targets": [{"exe": "a", "wieght": 1}]})", "wieght");
+  expect_refused(R"({"targets": [{"exe": "a", "weight": 0}]})", "weight");
+  expect_refused(R"({"targets": [{"user": "nobody-of-that-name"}]})",
+                 "no user \"nobody-of-that-name\"");
+  expect_refused(R"({"without": "slowdown"})", "without");
+  expect_refused(R"({"without": ["gravity"]})", "no guard \"gravity\"");
   const char* words[] = {"thermoclined"};
   EXPECT_EQ(reread_settings(scratch / "none", 1, words).error().code,
             Error::Code::kNotFound);
