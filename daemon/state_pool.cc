@@ -171,7 +171,10 @@ Result<StatePool::Opened> StatePool::open(const std::string& path) {
     const int error = errno;
     if (fresh) ::unlink(path.c_str());  // what is half made
     return io("--state " + path + " cannot be " + (fresh ? "made" : "opened") +
-              ": " + std::strerror(error));
+              ": " + std::strerror(error) +
+              (error == ENOSPC
+                   ? "; it takes " + std::to_string(kBytes >> 20) + " MiB"
+                   : ""));
   }
   StatePool out(std::make_unique<Impl>(pool));
   return Opened{std::move(out), read_blob(pool).value_or(std::string()),

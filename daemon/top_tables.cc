@@ -82,7 +82,10 @@ void add_targets(TopPage& page, const json& targets, const TopChoice& choice,
   });
   page.add(left("PID", 9) + left("NAME", 16) + right("SIZE", 10) + "  " +
                left("IN FAST", page.narrow() ? 18 : 28) + right("HITS", 8) +
-               right("ACCESSES", 12) + "  (by " + sort_name(choice.sort) + ")",
+               right("ACCESSES", 12) +
+               (page.narrow()
+                    ? std::string()
+                    : std::string("  (by ") + sort_name(choice.sort) + ")"),
            TopStyle::kHead);
   if (all.empty()) {
     page.add("no targets; thermocline attach PID", TopStyle::kDim);
@@ -100,9 +103,9 @@ void add_targets(TopPage& page, const json& targets, const TopChoice& choice,
 void add_heat(TopPage& page, const json& heat, const TopChoice& choice,
               int rows, bool pids) {
   const auto all = list(heat, (std::string(by_name(choice.by)) + "s").c_str());
-  page.add((pids ? left("PID", 9) : "") + left("START", 16) +
-               right("SIZE", 10) + "  " + left("TIER", 8) + right("GAIN", 10) +
-               right("LOADS", 8) + right("STORES", 8) + "  HOTTEST " +
+  page.add((pids ? left("PID", 8) : "") + left("START", 15) +
+               right("SIZE", 10) + "  " + left("TIER", 7) + right("GAIN", 9) +
+               right("LOADS", 7) + right("STORES", 7) + "  HOTTEST " +
                by_name(choice.by) + "s",
            TopStyle::kHead);
   if (all.empty()) page.add("nothing is known yet", TopStyle::kDim);
@@ -112,12 +115,12 @@ void add_heat(TopPage& page, const json& heat, const TopChoice& choice,
   for (int i = first; i < first + shown; ++i) {
     const auto& row = all[static_cast<std::size_t>(i)];
     const auto tier = text(row, "tier");
-    page.add((pids ? left(pid_of(row), 9) : "") + left(start_of(row), 16) +
+    page.add((pids ? left(pid_of(row), 8) : "") + left(start_of(row), 15) +
                  right(show_bytes(number(row, "bytes")), 10) + "  " +
-                 left(tier.empty() ? "-" : tier, 8) +
-                 right(show_seconds(number(row, "heat_ns") * 1e-9), 10) +
-                 right(show_count(number(row, "loads")), 8) +
-                 right(show_count(number(row, "stores")), 8) + "  " +
+                 left(tier.empty() ? "-" : tier, 7) +
+                 right(show_seconds(number(row, "heat_ns") * 1e-9), 9) +
+                 right(show_count(number(row, "loads")), 7) +
+                 right(show_count(number(row, "stores")), 7) + "  " +
                  name_of(row),
              i == choice.picked ? TopStyle::kPicked : TopStyle::kPlain);
   }

@@ -51,6 +51,7 @@ double at(std::vector<double>& sorted, double share) {
 }
 
 pid_t start(const std::vector<std::string>& words) {
+  std::fflush(stdout);  // or the child writes it once more
   const pid_t child = ::fork();
   if (child != 0) return child;
   std::vector<char*> raw;
