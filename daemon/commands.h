@@ -37,6 +37,7 @@ void add_keygen(CLI::App& root, Outcome& outcome);
 void add_estimate(CLI::App& root, Outcome& outcome);
 void add_evaluate(CLI::App& root, Outcome& outcome);
 void add_tune(CLI::App& root, Outcome& outcome);
+void add_report(CLI::App& root, Outcome& outcome);
 void add_info(CLI::App& root, Outcome& outcome);
 void add_export(CLI::App& root, Outcome& outcome);
 void add_import(CLI::App& root, Outcome& outcome);

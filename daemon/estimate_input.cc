@@ -297,8 +297,10 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
     if (!ok) return ok.error();
   }
   const Trace& either = slow ? *slow : *fast;
-  const Differential::Options options{files.windows, region_size(either),
-                                      files.phases != "none"};
+  const Differential::Options options{
+      files.windows,
+      files.region_bytes > 0 ? files.region_bytes : region_size(either),
+      files.phases != "none"};
   auto made = pair ? from_all(*slow, *fast, others, options)
                    : Differential::from_one(either, options);
   if (!made) {

@@ -23,6 +23,8 @@ struct EstimateFiles {
   std::string machine;  // empty: as the traces say
   std::int64_t windows = 100;
   std::string phases = "auto";  // or "none": the job is one phase
+  // Pages, or larger where the job maps more than 4 GiB, when 0.
+  Bytes region_bytes = 0;
 };
 
 struct EstimateInput {
@@ -41,9 +43,8 @@ struct EstimateInput {
   const Trace& either() const { return slow ? *slow : *fast; }
 
   /// Reads and checks the traces; of one alone the other endpoint is modelled.
-  /// Regions are pages, or larger where the job maps more than 4 GiB. Errors:
-  /// as read_trace, Machine::load, Differential; a trace that is cut, was
-  /// recorded under another placement than its option says, or tracks pages
+  /// Errors: as read_trace, Machine::load, Differential; a trace that is cut,
+  /// was recorded under another placement than its option says, or tracks pages
   /// without a clock; and of one trace, a machine without the numbers that
   /// the modelled endpoint needs.
   static Result<EstimateInput> load(const EstimateFiles& files);

@@ -63,6 +63,7 @@ void run_tensors(const Iteration& step, double share,
   row.planned = out->planned;
   row.unplaced = out->unplaced.size();
   row.note = out->note;
+  if (given.follow && !out->steps_ns.empty()) row.moves = follow(step, *out);
   time_decisions(out->decisions_s, row);
 }
 
@@ -86,13 +87,15 @@ void run_pages(const World& world, double share, const EvaluateOptions& given,
     episode.start = Episode::Start::kSlow;
   }
   std::vector<double> taken;
-  const Played out = play(world, episode, [&](const View& view) {
+  const Decide decide = [&](const View& view) {
     if (!go_on()) return std::vector<Move>();
     const double begun = seconds();
     auto moves = policy.decide(view);
     taken.push_back(seconds() - begun);
     return moves;
-  });
+  };
+  const Played out = given.follow ? follow(world, episode, decide, row.moves)
+                                  : play(world, episode, decide);
   row.time_ns = out.time_ns;
   row.moved_bytes = out.moved_bytes;
   time_decisions(std::move(taken), row);

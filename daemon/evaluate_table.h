@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/evaluate_jobs.h"
+#include "daemon/evaluate_moves.h"
 #include "policies/policy.h"
 
 namespace thermocline {
@@ -43,7 +44,8 @@ struct EvaluatedRow {
   bool planned = false;      // decided ahead, once
   std::size_t unplaced = 0;  // tensors that found no hole where they should be
   std::string note;
-  std::string error;  // why there are no figures; empty: there are
+  std::string error;    // why there are no figures; empty: there are
+  FollowedMoves moves;  // where EvaluateOptions::follow asks for them
 };
 
 struct EvaluatedShare {
@@ -74,6 +76,7 @@ struct EvaluateOptions {
   std::size_t steps = 8;
   Bytes alignment = 64;
   double copy_bytes_per_s = 0;  // 0: as fast as the tiers are
+  bool follow = false;          // keep what each policy moved, and when
 };
 
 /// One row but for the share of the gap. `go_on`: false stops; the row is then

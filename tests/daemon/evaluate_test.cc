@@ -3,29 +3,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/daemon/commands.h"
-#include "tests/policies/tensor_jobs.h"
+#include "tests/daemon/recorded_jobs.h"
 
 namespace thermocline {
 namespace {
 
 using nlohmann::json;
 
-class Evaluate : public Commands {
+class Evaluate : public RecordedJobs {
  protected:
-  std::string write(const std::string& name, const Trace& trace) const {
-    EXPECT_TRUE(write_trace(scratch / name, trace, true).has_value());
-    return scratch / name;
-  }
-  std::string chain() const { return write("chain.trace", ChainJob().trace()); }
-  std::string pages(const std::string& placement, Nanos ns) const {
-    SyntheticJob job;
-    job.objects = 4;
-    job.machine.tiers[0].read_ns = job.machine.tiers[0].write_ns = 80;
-    job.machine.tiers[1].read_ns = job.machine.tiers[1].write_ns = 300;
-    job.phases = {{1000000, {{0, 2000, 0}, {3, 6000, 0}}}};
-    return write(placement + ".trace", job.run(placement, {ns}));
-  }
   json answer(Words words) const {
     words.insert(words.begin(), "evaluate");
     words.insert(words.end(), {"--json", "--quiet"});
