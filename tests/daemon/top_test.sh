@@ -8,7 +8,7 @@ scratch=$(mktemp -d)
 terminal=(tmux -L "thermocline-$$" -f /dev/null)
 cleanup() {
   "${terminal[@]}" kill-server 2>/dev/null || true
-  kill "$daemon" "$job" 2>/dev/null || true
+  kill $daemon "$job" 2>/dev/null || true
   rm -rf "$scratch"
 }
 trap cleanup EXIT
@@ -23,8 +23,14 @@ shows() {
   fail "does not show \"$1\""
 }
 
+daemon=
 /usr/bin/python3 -c 'import time; m = bytearray(b"x" * (8 << 20)); time.sleep(60)' &
 job=$!
+# Before that it has the name of this script's shell.
+for _ in {1..100}; do
+  [[ $(<"/proc/$job/comm") != python3 ]] || break
+  sleep 0.1
+done
 "$bin/thermoclined" --mover dry --interval 200 --pid $job \
   --socket "$scratch/api.sock" 2>"$scratch/log" &
 daemon=$!
