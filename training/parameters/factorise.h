@@ -6,10 +6,8 @@
 // squared errors over all ratings, the same on every rank.
 #pragma once
 
-#include <string>
-
 #include "training/parameters/ratings.h"
-#include "training/ranks/ranks.h"
+#include "training/parameters/sending.h"
 
 namespace thermocline {
 
@@ -22,13 +20,6 @@ struct FactoriseOptions {
   std::int64_t staleness = 0;
   std::string order = "magnitude";
   std::int64_t bytes_a_clock = 0;  // budget of a rank; with staleness > 0
-};
-
-// One after each clock (ordered loops: each epoch).
-struct Progress {
-  double loss = 0;
-  double bytes = 0;    // sent and fetched so far, by all ranks
-  double seconds = 0;  // so far, of this rank, without computing the loss
 };
 
 /// Rows of users stay, rows of items rotate; each dependence is kept.

@@ -4,7 +4,6 @@
 // their number, and data-parallel beside it, which does not. Then data-parallel
 // within a budget for what is sent, in several orders of sending.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 
@@ -73,46 +72,7 @@ Result<bool> compare_orders(Ranks& ranks, const Settings& settings) {
   return same && loss < 1.03 * alone->back();
 }
 
-struct Way {
-  const char* name;
-  const char* order;
-  bool stale;
-};
-
-constexpr Way kWays[] = {{"bulk", "fifo", false},
-                         {"fifo", "fifo", true},
-                         {"random", "random", true},
-                         {"magnitude", "magnitude", true}};
-
-struct Reached {
-  double rate = 0;
-  double bytes = std::numeric_limits<double>::infinity();
-  double seconds = 0;
-  std::size_t clocks = 0;
-};
-
-// With the fewest bytes over all rates: staler data allow smaller steps only,
-// so ways compared at one rate would be compared at the best rate of one.
-Result<Reached> reach(Ranks& ranks, const Ratings& ratings,
-                      FactoriseOptions how, const Settings& settings,
-                      double target) {
-  Reached best;
-  for (const double rate : settings.rates) {
-    how.rate = rate;
-    const auto progress = factorise_in_parallel(ranks, ratings, how);
-    if (!progress) return progress.error();
-    for (std::size_t i = 0; i < progress->size(); ++i) {
-      const Progress& one = (*progress)[i];
-      if (!(one.loss <= target)) continue;
-      if (one.bytes < best.bytes) best = {rate, one.bytes, one.seconds, i + 1};
-      break;
-    }
-  }
-  return best;
-}
-
-Result<bool> compare_sending(Ranks& ranks, const Settings& settings) {
-  const bool speaks = ranks.rank() == 0;
+Result<bool> compare_budgets(Ranks& ranks, const Settings& settings) {
   const auto ratings = ratings_of(settings);
   FactoriseOptions how;
   how.epochs = settings.epochs;
@@ -122,42 +82,26 @@ Result<bool> compare_sending(Ranks& ranks, const Settings& settings) {
   for (const Rating& one : ratings.all) {
     at_first += static_cast<double>(one.value * one.value);
   }
-  const double target =
+  SendingOptions options;
+  options.staleness = settings.staleness;
+  options.rates = settings.rates;
+  options.target =
       settings.target * at_first / static_cast<double>(ratings.all.size());
-  if (speaks) {
+  if (ranks.rank() == 0) {
     std::printf(
         "\nto a loss of %.4f, %d ranks, %d clocks an epoch, %lld bytes a rank "
-        "and clock, each at its best rate\n%-10s %9s %6s %8s %7s %8s %13s\n",
-        target, ranks.size(), settings.clocks,
-        static_cast<long long>(settings.budget), "way", "staleness", "rate",
-        "kB", "clocks", "s", "of fifo's kB");
+        "and clock, each at its best rate\n",
+        options.target, ranks.size(), settings.clocks,
+        static_cast<long long>(settings.budget));
   }
-  double fifo = std::numeric_limits<double>::infinity();
-  double bulk = 0;
-  double magnitude = 0;
-  for (const Way& way : kWays) {
-    how.order = way.order;
-    how.staleness = way.stale ? settings.staleness : 0;
-    const auto reached = reach(ranks, ratings, how, settings, target);
-    if (!reached) return reached.error();
-    const std::string name = way.name;
-    if (name == "fifo") fifo = reached->bytes;
-    if (name == "bulk") bulk = reached->bytes;
-    if (name == "magnitude") magnitude = reached->bytes;
-    if (!speaks) continue;
-    std::printf("%-10s %9lld ", way.name,
-                static_cast<long long>(how.staleness));
-    if (reached->clocks == 0) {
-      std::printf("%6s\n", "never");
-      continue;
-    }
-    std::printf("%6g %8.0f %7zu %8.3f ", reached->rate, reached->bytes / 1000,
-                reached->clocks, reached->seconds);
-    if (std::isfinite(fifo)) std::printf("%12.2fx", reached->bytes / fifo);
-    std::printf("\n");
-    std::fflush(stdout);
-  }
-  return magnitude < bulk;
+  return compare_sending(
+      ranks, options,
+      [&](const std::string& order, std::int64_t staleness, double rate) {
+        how.order = order;
+        how.staleness = staleness;
+        how.rate = rate;
+        return factorise_in_parallel(ranks, ratings, how);
+      });
 }
 
 int run(const Settings& settings) {
@@ -178,7 +122,7 @@ int run(const Settings& settings) {
                     "as the serial loop", "data-parallel", "at its best rate");
       }
       told(ranks, compare_orders(ranks, settings));
-      if (i + 1 == counts.size()) told(ranks, compare_sending(ranks, settings));
+      if (i + 1 == counts.size()) told(ranks, compare_budgets(ranks, settings));
     };
     if (auto ok = run_job(counts[i], work); !ok) {
       std::fprintf(stderr, "factorise_example: %s\n",
