@@ -17,22 +17,35 @@
 
 namespace thermocline {
 
+// A row's state beside its parameters.
+struct RevisionState {
+  std::span<float> sum;   // of all gradients; begins at 0
+  std::span<float> z;     // of squares, with what was on its way; begins at 1
+  std::span<float> most;  // the largest z so far; begins at 1
+};
+
+/// Takes a gradient that was computed when state.sum was `seen`; changes the
+/// parameters. Requires: all of the same length.
+void revise(float step, std::span<const float> gradient,
+            std::span<const float> seen, std::span<float> parameters,
+            const RevisionState& state);
+
+// The same with the state in it.
 class AdaRevision {
  public:
   /// `step`: the learning rate.
   AdaRevision(std::size_t columns, float step);
 
   const std::vector<float>& sum() const { return sum_; }
-  /// Takes a gradient that was computed when sum() was `seen`; changes the
-  /// parameters. Requires: all of the same length.
+  /// As revise().
   void apply(std::span<const float> gradient, std::span<const float> seen,
              std::span<float> parameters);
 
  private:
   float step_;
-  std::vector<float> sum_;   // of all gradients
-  std::vector<float> z_;     // of their squares, with what was on its way
-  std::vector<float> most_;  // the largest z so far
+  std::vector<float> sum_;
+  std::vector<float> z_;
+  std::vector<float> most_;
 };
 
 }  // namespace thermocline

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "training/loops/runner.h"
+#include "training/parameters/adarevision.h"
 #include "training/parameters/table.h"
 
 namespace thermocline {
@@ -155,6 +156,7 @@ struct Share {
   const FactoriseOptions& how;
   std::vector<const Rating*> mine;
   std::vector<float> users;  // all rows, of which this rank's are used
+  std::vector<AdaRevision> user_steps;  // without delay: nobody else's
   std::vector<float> add_w;
   std::vector<float> add_h;
 
@@ -167,6 +169,9 @@ struct Share {
     for (const Rating& one : ratings.all) {
       if (one.user % ranks.size() == ranks.rank()) mine.push_back(&one);
     }
+    if (!how.revise) return;
+    user_steps.assign(static_cast<std::size_t>(all.users),
+                      {add_w.size(), static_cast<float>(how.rate)});
   }
 
   Status train(ParameterTable& table, std::size_t from, std::size_t to) {
@@ -175,9 +180,14 @@ struct Share {
       if (!item) return item.error();
       const auto at = static_cast<std::size_t>(mine[i]->user * how.rank);
       const auto user = std::span(users).subspan(at, add_w.size());
-      step_of(user, *item, mine[i]->value, static_cast<float>(how.rate), add_w,
-              add_h);
-      for (std::size_t k = 0; k < add_w.size(); ++k) user[k] += add_w[k];
+      step_of(user, *item, mine[i]->value,
+              how.revise ? -1 : static_cast<float>(how.rate), add_w, add_h);
+      if (how.revise) {  // with a rate of -1 they are the gradients
+        auto& steps = user_steps[static_cast<std::size_t>(mine[i]->user)];
+        steps.apply(add_w, std::vector<float>(steps.sum()), user);
+      } else {
+        for (std::size_t k = 0; k < add_w.size(); ++k) user[k] += add_w[k];
+      }
       table.add(mine[i]->item, add_h);
     }
     return {};
@@ -206,6 +216,7 @@ Result<std::vector<Progress>> factorise_in_parallel(
   // with all of it in either, every row would be read anew at each clock.
   options.hold = how.staleness / 2;
   options.order = how.order;
+  options.step = how.revise ? how.rate : 0;
   auto table = ParameterTable::make(ranks, options);
   if (!table) return table.error();
   if (auto ok = table->fill(first_factors(ratings.items, how.rank, kItemSeed));

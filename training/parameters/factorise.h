@@ -16,6 +16,7 @@ struct FactoriseOptions {
   double rate = 0.05;
   int epochs = 10;
   // Data-parallel only:
+  bool revise = false;  // `rate` is AdaRevision's
   int clocks_an_epoch = 1;
   std::int64_t staleness = 0;
   std::string order = "magnitude";

@@ -104,6 +104,39 @@ Result<bool> compare_budgets(Ranks& ranks, const Settings& settings) {
       });
 }
 
+// The last losses with a fixed step and with AdaRevision, stale alike.
+Result<bool> compare_steps(Ranks& ranks, const Settings& settings) {
+  const auto ratings = ratings_of(settings);
+  FactoriseOptions how;
+  how.epochs = settings.epochs;
+  how.clocks_an_epoch = settings.clocks;
+  how.bytes_a_clock = settings.budget;
+  how.staleness = settings.staleness;
+  if (ranks.rank() == 0) {
+    std::printf("\nloss after %d epochs, staleness %lld\n%6s %10s %12s\n",
+                settings.epochs, static_cast<long long>(settings.staleness),
+                "rate", "fixed", "adarevision");
+  }
+  bool good = false;
+  for (const double rate : {0.02, 0.04, 0.08, 0.16, 0.32}) {
+    how.rate = rate;
+    how.revise = false;
+    const auto fixed = factorise_in_parallel(ranks, ratings, how);
+    if (!fixed) return fixed.error();
+    how.revise = true;
+    const auto revised = factorise_in_parallel(ranks, ratings, how);
+    if (!revised) return revised.error();
+    // It learns where a fixed step of the same size diverges.
+    good = good || (!(fixed->back().loss < fixed->front().loss) &&
+                    revised->back().loss < 0.5 * revised->front().loss);
+    if (ranks.rank() != 0) continue;
+    std::printf("%6g %10.4f %12.4f\n", rate, fixed->back().loss,
+                revised->back().loss);
+    std::fflush(stdout);
+  }
+  return good;
+}
+
 int run(const Settings& settings) {
   int failed = 0;
   const auto told = [&](Ranks& ranks, const Result<bool>& good) {
@@ -122,7 +155,9 @@ int run(const Settings& settings) {
                     "as the serial loop", "data-parallel", "at its best rate");
       }
       told(ranks, compare_orders(ranks, settings));
-      if (i + 1 == counts.size()) told(ranks, compare_budgets(ranks, settings));
+      if (i + 1 < counts.size()) return;
+      told(ranks, compare_budgets(ranks, settings));
+      told(ranks, compare_steps(ranks, settings));
     };
     if (auto ok = run_job(counts[i], work); !ok) {
       std::fprintf(stderr, "factorise_example: %s\n",
@@ -161,7 +196,8 @@ int main(int argc, char** argv) {
   app.add_option("--seed", settings.seed)->check(CLI::Range(0, 1'000'000));
   app.add_flag("--check", settings.check,
                "fail unless the ordered loss is the serial one, bit for bit, "
-               "and magnitude reaches the target with fewer bytes than bulk");
+               "magnitude reaches the target with fewer bytes than bulk, and "
+               "AdaRevision learns at a rate where a fixed step diverges");
   CLI11_PARSE(app, argc, argv);
   return thermocline::run(settings);
 }

@@ -60,6 +60,15 @@ std::vector<PendingUpdates::Update> PendingUpdates::take(std::int64_t clock,
   return out;
 }
 
+std::vector<PendingUpdates::Update> PendingUpdates::take_row(std::int64_t row) {
+  std::vector<Update> out;
+  if (const auto at = waiting_.find(row); at != waiting_.end()) {
+    out.push_back({row, std::move(at->second.delta)});
+    waiting_.erase(at);
+  }
+  return out;
+}
+
 std::span<const float> PendingUpdates::of(std::int64_t row) const {
   const auto at = waiting_.find(row);
   if (at == waiting_.end()) return {};

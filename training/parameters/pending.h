@@ -42,6 +42,9 @@ class PendingUpdates {
   /// then the first of the order, while all of it fits into `rows` rows.
   std::vector<Update> take(std::int64_t clock, std::size_t rows);
 
+  /// Takes out what waits for that row, if anything does.
+  std::vector<Update> take_row(std::int64_t row);
+
   /// What waits for the row; empty if nothing does.
   std::span<const float> of(std::int64_t row) const;
   std::size_t size() const { return waiting_.size(); }

@@ -51,11 +51,20 @@ Result<ParameterTable> ParameterTable::make(Ranks& ranks,
   auto clocks = ranks.window(sizeof(std::int64_t));
   if (!clocks) return clocks.error().within("table");
   out.clocks_ = *std::move(clocks);
+  if (out.revises()) {
+    auto locks = ranks.window(2 * sizeof(std::int64_t));
+    if (!locks) return locks.error().within("table");
+    out.locks_ = *std::move(locks);
+    const std::vector<float> zeros(
+        static_cast<std::size_t>(options.rows * options.columns), 0.0F);
+    if (auto ok = out.fill(zeros); !ok) return ok.error();
+  }
   return out;
 }
 
 std::size_t ParameterTable::row_bytes() const {
-  return static_cast<std::size_t>(options_.columns) * sizeof(float);
+  return static_cast<std::size_t>(options_.columns) * sizeof(float) *
+         (revises() ? 4 : 1);
 }
 
 std::pair<int, std::size_t> ParameterTable::place(std::int64_t row) const {
@@ -98,12 +107,13 @@ Status ParameterTable::fetch(const std::vector<std::int64_t>& rows,
                              std::int64_t clock) {
   for (const std::int64_t row : rows) {
     Cached& cached = cache_[row];
-    cached.values.resize(static_cast<std::size_t>(options_.columns));
+    cached.values.resize(row_bytes() / sizeof(float));
     const auto [rank, offset] = place(row);
-    window_->read(rank, offset, cached.values);
+    if (!revises()) window_->read(rank, offset, cached.values);
     stats_.fetched_bytes += static_cast<std::int64_t>(row_bytes());
   }
-  if (auto ok = window_->flush(); !ok) return ok.error().within("table");
+  auto ok = revises() ? read_revised(rows) : window_->flush();
+  if (!ok) return ok.error().within("table");
   for (const std::int64_t row : rows) {
     Cached& cached = cache_[row];
     cached.clock = clock;
@@ -122,20 +132,29 @@ Result<std::span<const float>> ParameterTable::row(std::int64_t row) {
       if (!least) return least.error();
       known_ = *least;
     }
+    // Gradients go with the sum that they were computed at: before it changes.
+    if (revises()) {
+      if (auto ok = send(pending_.take_row(row)); !ok) return ok.error();
+    }
     if (auto ok = fetch({row}, known_); !ok) return ok.error();
   }
-  return std::span<const float>(cached.values);
+  return std::span<const float>(cached.values)
+      .first(static_cast<std::size_t>(options_.columns));
 }
 
 void ParameterTable::add(std::int64_t row, std::span<const float> delta) {
   Cached& cached = cache_[row];
-  CHECK(cached.values.size() == delta.size());
-  pending_.add(row, delta, cached.values, clock_);
+  CHECK(delta.size() == static_cast<std::size_t>(options_.columns) &&
+        !cached.values.empty());
+  pending_.add(row, delta, std::span(cached.values).first(delta.size()),
+               clock_);
+  if (revises()) return revise_cached(cached, delta);
   for (std::size_t k = 0; k < delta.size(); ++k) cached.values[k] += delta[k];
 }
 
 Status ParameterTable::send(
     const std::vector<PendingUpdates::Update>& updates) {
+  if (revises()) return revise_rows(updates).within("table");
   for (const auto& update : updates) {
     const auto [rank, offset] = place(update.row);
     window_->add(rank, offset, update.delta);
@@ -147,9 +166,10 @@ Status ParameterTable::send(
 
 Result<std::int64_t> ParameterTable::communicate(std::int64_t bytes) {
   if (options_.staleness == 0) return std::int64_t{0};
-  // A row is sent and read back.
-  const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(0, bytes)) /
-                    (2 * row_bytes());
+  // A row is sent and read back; to be revised, it is read before, too.
+  const std::size_t each = (revises() ? 3 : 2) * row_bytes();
+  const auto rows =
+      static_cast<std::size_t>(std::max<std::int64_t>(0, bytes)) / each;
   const auto updates = pending_.take(-1, rows);
   if (updates.empty()) return std::int64_t{0};
   if (auto ok = send(updates); !ok) return ok.error();
@@ -159,7 +179,7 @@ Result<std::int64_t> ParameterTable::communicate(std::int64_t bytes) {
   std::vector<std::int64_t> sent;
   for (const auto& update : updates) sent.push_back(update.row);
   if (auto ok = fetch(sent, known_); !ok) return ok.error();
-  return static_cast<std::int64_t>(2 * row_bytes() * updates.size());
+  return static_cast<std::int64_t>(each * updates.size());
 }
 
 // Rank by rank, rows in their order: every bit of the sum is determined.
@@ -215,12 +235,18 @@ Status ParameterTable::fill(const std::vector<float>& values) {
   CHECK(clock_ == 0 && values.size() == static_cast<std::size_t>(
                                             options_.rows * options_.columns));
   if (auto ok = ranks_->barrier(); !ok) return ok;
-  const auto first = static_cast<std::size_t>(
-                         cuts_[static_cast<std::size_t>(ranks_->rank())]) *
-                     static_cast<std::size_t>(options_.columns);
+  const auto columns = static_cast<std::size_t>(options_.columns);
+  const auto first =
+      static_cast<std::size_t>(cuts_[static_cast<std::size_t>(ranks_->rank())]);
   const auto local = window_->local();
-  if (!local.empty()) {
-    std::memcpy(local.data(), values.data() + first, local.size());
+  for (std::size_t row = 0; row * row_bytes() < local.size(); ++row) {
+    std::vector<float> whole(row_bytes() / sizeof(float), 1.0F);
+    std::copy_n(
+        values.begin() + static_cast<std::ptrdiff_t>((first + row) * columns),
+        columns, whole.begin());
+    // With a step, the sum of gradients is 0, and both z are 1.
+    if (revises()) std::fill_n(whole.begin() + options_.columns, columns, 0.0F);
+    std::memcpy(local.data() + row * row_bytes(), whole.data(), row_bytes());
   }
   return ranks_->barrier();
 }

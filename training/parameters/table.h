@@ -8,6 +8,11 @@
 // ranks meet at each clock and additions are applied rank by rank: the result
 // has the bits of a serial reference.
 //
+// With `step`, what is added are gradients: a row's parameters move by
+// AdaRevision (adarevision.h), told how old a gradient is by the sum of all
+// that its rank had seen. There is no server that could do it, so the rank that
+// sends changes the row in place, under a lock of the rank where it lies.
+//
 // Rows lie in windows, row i with rank i * ranks / rows; over memory of the
 // caller's choice if need be. Thread safety: one thread per rank. Source: after
 // stale synchronous parallel (Ho et al., NIPS 2013) and Boesen (SoCC 2015); by
@@ -31,6 +36,7 @@ struct TableOptions {
   std::int64_t hold = 0;
   std::int64_t seed = 1;
   std::string order = "magnitude";
+  double step = 0;
   double wait_seconds = 60;
   void fields(auto& f) {
     constexpr auto kMost = std::int64_t{1} << 40;
@@ -42,6 +48,8 @@ struct TableOptions {
       "clocks for which an addition may wait to be sent");
     f("seed", seed, std::int64_t{0}, kMost, "of the order \"random\"");
     f("order", order, "what is sent first: magnitude, fifo or random");
+    f("step", step, 0.0, 1e6,
+      "learning rate of AdaRevision; 0: what is added is added");
     f("wait_seconds", wait_seconds, 0.0, 1e6, "for a rank that is slow");
   }
 };
@@ -64,7 +72,8 @@ class ParameterTable {
   /// The row as this rank sees it, until the next call. Waits for ranks that
   /// lag too far. Errors: kIo when one stays behind for wait_seconds.
   Result<std::span<const float>> row(std::int64_t row);
-  /// Adds to a row that was read in this clock. Requires: as many columns.
+  /// Adds to a row that was read in this clock, or takes a gradient of it.
+  /// Requires: as many columns.
   void add(std::int64_t row, std::span<const float> delta);
   /// Sends the most important additions while they fit into `bytes`, and
   /// reads those rows anew. Nothing with staleness 0. Returns bytes used.
@@ -84,8 +93,9 @@ class ParameterTable {
 
  private:
   struct Cached {
-    std::vector<float> values;
-    std::int64_t clock = -1;  // all additions of clocks before it are in it
+    std::vector<float> values;  // with a step: and AdaRevision's state
+    std::vector<float> seen;    // with a step: the sum as it was fetched
+    std::int64_t clock = -1;    // all additions of clocks before it are in it
   };
   ParameterTable(Ranks& ranks, const TableOptions& options, SendOrder order);
   std::size_t row_bytes() const;
@@ -94,12 +104,20 @@ class ParameterTable {
   Status fetch(const std::vector<std::int64_t>& rows, std::int64_t clock);
   Status send(const std::vector<PendingUpdates::Update>& updates);
   Status send_in_turn();
+  // table_revision.cc: what differs with a step.
+  bool revises() const { return options_.step > 0; }
+  Status lock(int rank);
+  void unlock(int rank);
+  Status revise_rows(std::vector<PendingUpdates::Update> updates);
+  Status read_revised(std::vector<std::int64_t> rows);
+  void revise_cached(Cached& cached, std::span<const float> gradient) const;
 
   Ranks* ranks_;
   TableOptions options_;
   std::vector<std::int64_t> cuts_;
   std::unique_ptr<Window> window_;
   std::unique_ptr<Window> clocks_;
+  std::unique_ptr<Window> locks_;  // with a step: tickets, and who is served
   std::int64_t clock_ = 0;
   std::int64_t known_ = 0;  // that all ranks have announced
   std::map<std::int64_t, Cached> cache_;

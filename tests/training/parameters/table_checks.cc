@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "training/parameters/adarevision.h"
+
 namespace thermocline {
 namespace {
 
@@ -94,6 +96,64 @@ void check_bulk_synchronous(Ranks& ranks) {
   const auto whole = table->whole();
   ASSERT_TRUE(whole.has_value());
   EXPECT_EQ(*whole, reference);
+}
+
+void check_revision(Ranks& ranks) {
+  TableOptions options;
+  options.rows = kRows;
+  options.columns = kColumns;
+  options.step = 0.3;
+  auto table = ParameterTable::make(ranks, options);
+  ASSERT_TRUE(table.has_value()) << table.error().message;
+  std::vector<AdaRevision> steps(kRows, {kColumns, 0.3F});
+  std::vector<float> values(kRows * kColumns, 0.5F);
+  ASSERT_TRUE(table->fill(values).has_value());
+  for (std::int64_t clock = 0; clock < 12; ++clock) {
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      const auto row = table->row(i);
+      ASSERT_TRUE(row.has_value()) << row.error().message;
+      const auto mine =
+          std::span(values).subspan(static_cast<std::size_t>(i) * kColumns,
+                                    static_cast<std::size_t>(kColumns));
+      const std::vector<float> before(mine.begin(), mine.end());
+      ASSERT_TRUE(std::equal(row->begin(), row->end(), before.begin()))
+          << "clock " << clock << " row " << i;
+      table->add(i, change(before, ranks.rank(), clock, i));
+      // What the ranks do one after another at the end of the clock.
+      auto& step = steps[static_cast<std::size_t>(i)];
+      const std::vector<float> seen = step.sum();
+      for (int r = 0; r < ranks.size(); ++r) {
+        step.apply(change(before, r, clock, i), seen, mine);
+      }
+    }
+    ASSERT_TRUE(table->tick().has_value());
+  }
+}
+
+void check_late_revision(Ranks& ranks) {
+  TableOptions options;
+  options.rows = 3;
+  options.columns = 2;
+  options.staleness = 6;
+  options.hold = 3;
+  options.step = 0.5;
+  auto table = ParameterTable::make(ranks, options);
+  ASSERT_TRUE(table.has_value()) << table.error().message;
+  for (int clock = 0; clock < 60; ++clock) {
+    for (std::int64_t i = 0; i < options.rows; ++i) {
+      const auto row = table->row(i);
+      ASSERT_TRUE(row.has_value()) << row.error().message;
+      table->add(i, std::vector<float>{(*row)[0] - 1, 4 * ((*row)[1] + 2)});
+    }
+    ASSERT_TRUE(table->communicate(100).has_value());
+    ASSERT_TRUE(table->tick().has_value());
+  }
+  const auto whole = table->whole();
+  ASSERT_TRUE(whole.has_value());
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR((*whole)[2 * i], 1, 0.1);
+    EXPECT_NEAR((*whole)[2 * i + 1], -2, 0.1);
+  }
 }
 
 }  // namespace thermocline

@@ -9,5 +9,9 @@ namespace thermocline {
 void check_bound(Ranks& ranks, std::int64_t staleness, std::int64_t hold);
 // Staleness 0 has the bits of a serial run.
 void check_bulk_synchronous(Ranks& ranks);
+// The same with gradients and AdaRevision.
+void check_revision(Ranks& ranks);
+// Late gradients of all ranks lead to the minimum, and none is lost.
+void check_late_revision(Ranks& ranks);
 
 }  // namespace thermocline

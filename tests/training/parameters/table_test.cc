@@ -122,6 +122,13 @@ TEST(ParameterTable, BadOptionsAreNamed) {
 // --- step sizes
 // ----------------------------------------------------------------
 
+TEST(ParameterTable, TakesGradientsByAdaRevision) {
+  for (const int ranks : {1, 2, 4}) {
+    run_as_threads(ranks, check_revision);
+    run_as_threads(ranks, check_late_revision);
+  }
+}
+
 TEST(AdaRevision, WithoutDelayIsAdaGrad) {
   constexpr float kStep = 0.3F;
   AdaRevision steps(1, kStep);
