@@ -98,12 +98,16 @@ Status measure(Ranks& ranks, const Settings& settings) {
   const double exposed = median(overlapped) - wait;
   std::printf(
       "%d ranks, %zu iterations an epoch, %.1f MB sent by a rank: exchanged "
-      "at the end %.1f ms, exposed when overlapped %.1f ms, %.0f %% hidden "
-      "(waiting for the slower rank, taken off: %.1f ms)\n",
+      "at the end %.1f ms, exposed when overlapped %.1f ms (waiting for the "
+      "slower rank, %.1f ms, is taken off): ",
       ranks.size(), settings.iterations,
       static_cast<double>(moving->stats().sent_bytes) / 2e6 / settings.epochs,
-      1e3 * exchange, 1e3 * exposed, 100 * (1 - exposed / exchange),
-      1e3 * wait);
+      1e3 * exchange, 1e3 * exposed, 1e3 * wait);
+  if (exchange > wait) {
+    std::printf("%.0f %% hidden\n", 100 * (1 - exposed / exchange));
+  } else {
+    std::printf("too short to be told from waiting\n");
+  }
   return {};
 }
 

@@ -83,6 +83,7 @@ Result<Schedule> Schedule::make(const Loop& loop, const LoopPlan& plan,
   Schedule out(loop, plan, options);
   const int ranks = options.ranks;
   out.space_cuts_ = cuts_of(loop, plan.space, ranks);
+  out.share_out_points();
   const auto most = [&] {
     std::int64_t count = 0;
     for (int r = 0; r < ranks; ++r) {
@@ -118,6 +119,19 @@ Result<Schedule> Schedule::make(const Loop& loop, const LoopPlan& plan,
   return out;
 }
 
+// Else each tile would be looked for among all points, and a rank has as many
+// tiles as there are ranks.
+void Schedule::share_out_points() {
+  if (loop_.points.empty()) return;
+  points_of_.resize(space_cuts_.size() - 1);
+  for (std::size_t i = 0; i < loop_.points.size(); ++i) {
+    const auto after = std::upper_bound(space_cuts_.begin(), space_cuts_.end(),
+                                        product(plan_.space, loop_.points[i]));
+    points_of_[static_cast<std::size_t>(after - space_cuts_.begin() - 1)]
+        .push_back(i);
+  }
+}
+
 Tile Schedule::part(int space, int time) const {
   const auto range = [](const std::vector<std::int64_t>& cuts, int i) {
     const auto at = static_cast<std::size_t>(i);
@@ -136,13 +150,11 @@ Tile Schedule::part(int space, int time) const {
               [&out](const Point& one) { out.points.push_back(one); });
     return out;
   }
-  for (std::size_t i = 0; i < loop_.points.size(); ++i) {
-    bool inside = true;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      const std::int64_t at = product(rows[r], loop_.points[i]);
-      inside = inside && at >= wanted[r].low && at <= wanted[r].high;
+  for (const std::size_t i : points_of_[static_cast<std::size_t>(space)]) {
+    if (!plan_.time.empty()) {
+      const std::int64_t at = product(plan_.time, loop_.points[i]);
+      if (at < wanted[1].low || at > wanted[1].high) continue;
     }
-    if (!inside) continue;
     out.points.push_back(loop_.points[i]);
     out.which.push_back(i);
   }

@@ -35,7 +35,7 @@ class Schedule {
   int ranks() const { return options_.ranks; }
   int clocks() const { return clocks_; }
   /// What the rank runs at the clock; nothing while it waits for others.
-  /// Cost: the iterations of the tile, or of the loop if it is sparse.
+  /// Cost: the iterations of the tile, or of the rank if the loop is sparse.
   Tile tile(int rank, int clock) const;
   /// Whether buffered writes are applied after this clock.
   bool applies_after(int clock) const {
@@ -47,6 +47,7 @@ class Schedule {
  private:
   Schedule(const Loop& loop, const LoopPlan& plan,
            const ScheduleOptions& options);
+  void share_out_points();
   Tile part(int space, int time) const;
 
   Loop loop_;
@@ -55,6 +56,7 @@ class Schedule {
   int clocks_ = 1;
   std::vector<std::int64_t> space_cuts_;
   std::vector<std::int64_t> time_cuts_;
+  std::vector<std::vector<std::size_t>> points_of_;  // sparse loops: the ranks'
 };
 
 }  // namespace thermocline

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <queue>
 
 namespace thermocline {
 namespace {
@@ -25,11 +26,15 @@ WavePlan plan_wave(const std::vector<double>& expected, int ranks) {
   std::stable_sort(order.begin(), order.end(),
                    [&](auto a, auto b) { return expected[a] > expected[b]; });
   WavePlan out(static_cast<std::size_t>(ranks));
-  std::vector<double> load(out.size(), 0);
+  using Loaded = std::pair<double, std::size_t>;  // load, rank
+  std::vector<Loaded> start;
+  for (std::size_t r = 0; r < out.size(); ++r) start.emplace_back(0.0, r);
+  std::priority_queue least(std::greater<Loaded>(), std::move(start));
   for (const std::size_t one : order) {
-    const auto least = std::min_element(load.begin(), load.end());
-    *least += expected[one];
-    out[static_cast<std::size_t>(least - load.begin())].push_back(one);
+    auto [load, rank] = least.top();
+    least.pop();
+    out[rank].push_back(one);
+    least.emplace(load + expected[one], rank);
   }
   return out;
 }
