@@ -1,5 +1,5 @@
-// thermocline checkpoint: what a pool of checkpoints holds, and whether it is
-// whole.
+// thermocline checkpoint: what a pool of checkpoints holds, whether it is
+// whole, and one of them as a file for LibTorch or Python.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
@@ -8,6 +8,7 @@
 
 #include "daemon/commands.h"
 #include "daemon/printable.h"
+#include "daemon/torch_programs.h"
 #include "daemon/units.h"
 #include "training/checkpoint.h"
 
@@ -159,7 +160,7 @@ CLI::App* add_part(CLI::App& under, const char* name, const char* help,
 void add_checkpoint(CLI::App& root, Outcome& outcome) {
   auto arguments = std::make_shared<Arguments>();
   auto* command = root.add_subcommand(
-      "checkpoint", "List or verify the checkpoints of a pool.");
+      "checkpoint", "List, verify or export the checkpoints of a pool.");
   command->require_subcommand(1);
   auto* listing =
       add_part(*command, "list", "What the pool holds, newest first.",
@@ -170,6 +171,14 @@ void add_checkpoint(CLI::App& root, Outcome& outcome) {
            "Check every byte. A job may be saving meanwhile; the slot that it "
            "writes is then told as damaged.",
            arguments, verify, outcome);
+  auto* exporting = command->add_subcommand(
+      "export", "Write one as a file for torch.load; see export --help.");
+  exporting->prefix_command();
+  exporting->set_help_flag();  // the program answers --help
+  exporting->callback([exporting, &outcome] {
+    outcome.fail(
+        become("thermocline-export-checkpoint", exporting->remaining()));
+  });
 }
 
 }  // namespace thermocline

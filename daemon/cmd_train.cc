@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "daemon/commands.h"
-#include "daemon/trainer_program.h"
+#include "daemon/torch_programs.h"
 
 namespace thermocline {
 
@@ -12,7 +12,7 @@ void add_train(CLI::App& root, Outcome& outcome) {
   command->prefix_command();
   command->set_help_flag();  // thermocline-train answers --help
   command->callback([command, &outcome] {
-    outcome.fail(become_trainer(command->remaining()));
+    outcome.fail(become("thermocline-train", command->remaining()));
   });
 }
 

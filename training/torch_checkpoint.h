@@ -82,8 +82,11 @@ class TrainingState {
 
 /// "float32", "int64", ...; "bytes" for what is no tensor's type.
 std::string tensor_type_name(const at::Tensor& tensor);
-/// A copy of a piece as a tensor; bytes become uint8. Errors: kInvalid when
-/// its type or shape is none that a tensor has.
+/// A piece as a tensor; bytes become uint8. Not a copy: valid as long as the
+/// piece's bytes are, and to be read only. Errors: kInvalid when its type or
+/// shape is none that a tensor has.
+Result<at::Tensor> tensor_over(const Piece& piece);
+/// A copy of it.
 Result<at::Tensor> tensor_of(const Piece& piece);
 
 }  // namespace thermocline

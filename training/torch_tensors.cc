@@ -32,7 +32,7 @@ std::string tensor_type_name(const torch::Tensor& tensor) {
   return "bytes";
 }
 
-Result<torch::Tensor> tensor_of(const Piece& piece) {
+Result<torch::Tensor> tensor_over(const Piece& piece) {
   torch::ScalarType wanted = torch::kUInt8;
   std::vector<std::int64_t> shape{
       static_cast<std::int64_t>(piece.bytes.size())};
@@ -61,9 +61,15 @@ Result<torch::Tensor> tensor_of(const Piece& piece) {
                    std::to_string(piece.bytes.size()) +
                    " bytes, which is not what its shape takes");
   }
-  torch::Tensor out = torch::empty(shape, wanted);
-  if (bytes > 0) std::memcpy(out.data_ptr(), piece.bytes.data(), bytes);
-  return out;
+  // LibTorch knows no tensor that may not be written.
+  auto* data = const_cast<std::uint8_t*>(piece.bytes.data());
+  return torch::from_blob(data, shape, wanted);
+}
+
+Result<torch::Tensor> tensor_of(const Piece& piece) {
+  const auto there = tensor_over(piece);
+  if (!there) return there.error();
+  return there->clone();
 }
 
 }  // namespace thermocline

@@ -1,4 +1,4 @@
-#include "daemon/trainer_program.h"
+#include "daemon/torch_programs.h"
 
 #include <spawn.h>
 #include <stdlib.h>
@@ -16,16 +16,15 @@ extern char** environ;
 namespace thermocline {
 namespace {
 
-std::string program() { return beside_program("bin/thermocline-train"); }
-
-Error cannot_run(int code) {
-  return not_found("cannot run " + program() + ": " + std::strerror(code) +
+Error cannot_run(const std::string& program, int code) {
+  return not_found("cannot run " + program + ": " + std::strerror(code) +
                    "; it is built with ./bootstrap build");
 }
 
 // With the program's name before them and a null behind.
-std::vector<char*> raw(std::vector<std::string>& words) {
-  words.insert(words.begin(), program());
+std::vector<char*> raw(const std::string& program,
+                       std::vector<std::string>& words) {
+  words.insert(words.begin(), program);
   std::vector<char*> out;
   for (auto& word : words) out.push_back(word.data());
   out.push_back(nullptr);
@@ -37,22 +36,24 @@ std::vector<char*> raw(std::vector<std::string>& words) {
 
 }  // namespace
 
-Error become_trainer(std::vector<std::string> arguments) {
-  const auto words = raw(arguments);
+Error become(const std::string& name, std::vector<std::string> arguments) {
+  const std::string program = beside_program("bin/" + name);
+  const auto words = raw(program, arguments);
   ::execv(words.front(), words.data());
-  return cannot_run(errno);
+  return cannot_run(program, errno);
 }
 
 Result<std::string> ask_trainer(std::vector<std::string> arguments) {
+  const std::string program = beside_program("bin/thermocline-train");
   int ends[2];
-  if (::pipe(ends) != 0) return cannot_run(errno);
+  if (::pipe(ends) != 0) return cannot_run(program, errno);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
   ::posix_spawn_file_actions_addclose(&actions, ends[0]);
   ::posix_spawn_file_actions_addclose(&actions, ends[1]);
-  const auto words = raw(arguments);
+  const auto words = raw(program, arguments);
   pid_t pid = 0;
   const int code = ::posix_spawn(&pid, words.front(), &actions, nullptr,
                                  words.data(), environ);
@@ -66,7 +67,7 @@ Result<std::string> ask_trainer(std::vector<std::string> arguments) {
     if (n < 0 && errno == EINTR) n = 1;
   }
   ::close(ends[0]);
-  if (code != 0) return cannot_run(code);
+  if (code != 0) return cannot_run(program, code);
   int status = 0;
   ::waitpid(pid, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return said;

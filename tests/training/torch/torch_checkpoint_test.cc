@@ -1,0 +1,174 @@
+// A LibTorch job's state: every optimizer, every part of it, back in place.
+#include "training/torch_checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#pragma push_macro("CHECK")
+#undef CHECK
+#include <ATen/Parallel.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim.h>
+#undef CHECK
+#pragma pop_macro("CHECK")
+
+#include "tests/training/pool_folder.h"
+
+namespace thermocline {
+namespace {
+
+using testing::HasSubstr;
+namespace nn = torch::nn;
+namespace optim = torch::optim;
+
+using MakeOptimizer = std::function<std::unique_ptr<optim::Optimizer>(
+    std::vector<torch::Tensor>)>;
+
+struct Job {
+  explicit Job(const MakeOptimizer& make, std::int64_t width = 6)
+      : model(nn::Linear(4, width), nn::BatchNorm1d(width),
+              nn::Linear(width, 1)),
+        optimizer(make(model->parameters())) {
+    state.add("model", *model);
+    state.add("optimizer", *optimizer);
+    state.add("order", order);
+    state.add("count", count);
+    state.add("best", best);
+    state.add("extra", extra);
+    state.add_rng("rng");
+  }
+  double step() {
+    const auto rows = order.next(8).size();
+    const auto in = torch::randn({static_cast<std::int64_t>(rows), 4});
+    optimizer->zero_grad();
+    const auto loss = (model->forward(in) - in.sum(1, true)).pow(2).mean();
+    loss.backward();
+    optimizer->step();
+    ++count;
+    best = std::min(best, loss.item<double>());
+    extra = torch::full({count % 3 + 1}, best);
+    return loss.item<double>();
+  }
+  nn::Sequential model;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  DataOrder order{20, 5};
+  std::int64_t count = 0;
+  double best = 1e9;
+  torch::Tensor extra;  // undefined before the first step
+  TrainingState state;
+};
+
+template <typename Kind, typename Options>
+MakeOptimizer maker(Options options) {
+  return [options](std::vector<torch::Tensor> params) {
+    return std::make_unique<Kind>(std::move(params), options);
+  };
+}
+
+std::vector<std::pair<const char*, MakeOptimizer>> optimizers() {
+  return {
+      {"sgd", maker<optim::SGD>(optim::SGDOptions(0.01))},
+      {"momentum", maker<optim::SGD>(optim::SGDOptions(0.01).momentum(0.9))},
+      {"adam", maker<optim::Adam>(optim::AdamOptions(0.01))},
+      {"amsgrad", maker<optim::Adam>(optim::AdamOptions(0.01).amsgrad(true))},
+      {"adamw", maker<optim::AdamW>(optim::AdamWOptions(0.01))},
+      {"rmsprop",
+       maker<optim::RMSprop>(
+           optim::RMSpropOptions(0.01).momentum(0.5).centered(true))},
+      {"adagrad", maker<optim::Adagrad>(optim::AdagradOptions(0.01))},
+  };
+}
+
+TEST(TorchCheckpoint, EveryOptimizerGoesOnBitForBit) {
+  at::set_num_threads(1);
+  for (const auto& [name, make] : optimizers()) {
+    const PoolFolder folder;
+    torch::manual_seed(1);
+    Job job(make);
+    auto pool = job.state.open_pool(folder.path() + "/pool");
+    ASSERT_TRUE(pool) << pool.error().message;
+    EXPECT_FALSE(job.state.resume(*pool)->has_value());
+    for (int i = 0; i < 5; ++i) job.step();
+    ASSERT_TRUE(pool->save(*job.state.pieces(), 5)) << name;
+    std::vector<double> losses;
+    for (int i = 0; i < 5; ++i) losses.push_back(job.step());
+
+    torch::manual_seed(99);
+    Job other(make);
+    const auto step = other.state.resume(*pool);
+    ASSERT_TRUE(step) << name << ": " << step.error().message;
+    EXPECT_EQ(*step, 5);
+    EXPECT_EQ(other.count, 5);
+    for (const double loss : losses) EXPECT_EQ(other.step(), loss) << name;
+    EXPECT_EQ(other.best, job.best);
+  }
+}
+
+TEST(TorchCheckpoint, AChangedLearningRateComesBack) {
+  const PoolFolder folder;
+  const auto make = maker<optim::Adam>(optim::AdamOptions(0.01));
+  Job job(make), other(make);
+  const auto rate = [](Job& of) -> double& {
+    return static_cast<optim::AdamOptions&>(
+               of.optimizer->param_groups()[0].options())
+        .lr();
+  };
+  rate(job) = 0.125;
+  auto pool = job.state.open_pool(folder.path() + "/pool");
+  ASSERT_TRUE(pool && pool->save(*job.state.pieces(), 0));
+  ASSERT_TRUE(other.state.resume(*pool));
+  EXPECT_EQ(rate(other), 0.125);
+}
+
+TEST(TorchCheckpoint, AnotherJobsCheckpointIsRefusedAndNothingChanges) {
+  const PoolFolder folder;
+  const auto make = maker<optim::SGD>(optim::SGDOptions(0.01));
+  Job job(make), wider(make, 7);
+  auto pool = job.state.open_pool(folder.path() + "/pool");
+  ASSERT_TRUE(pool && pool->save(*job.state.pieces(), 3));
+  const auto before = wider.model->parameters()[0].clone();
+  const auto refused = wider.state.resume(*pool);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("another job: \"model.0.weight\""));
+  EXPECT_TRUE(torch::equal(before, wider.model->parameters()[0]));
+}
+
+TEST(TorchCheckpoint, LbfgsIsRefused) {
+  Job job([](std::vector<torch::Tensor> params) {
+    return std::make_unique<optim::LBFGS>(std::move(params));
+  });
+  EXPECT_THAT(job.state.pieces().error().message, HasSubstr("Adagrad can"));
+}
+
+TEST(TorchCheckpoint, TensorsOfEveryTypeAndLayout) {
+  const PoolFolder folder;
+  std::vector<torch::Tensor> all{torch::randn({3, 4}).t(),  // not contiguous
+                                 torch::arange(5),
+                                 torch::tensor({true, false}),
+                                 torch::scalar_tensor(2.5),
+                                 torch::empty({0, 3}),
+                                 torch::randn({3}).to(torch::kBFloat16),
+                                 torch::randn({2}, torch::kComplexFloat)};
+  std::vector<torch::Tensor> wanted, back(all.size());
+  for (const auto& one : all) wanted.push_back(one.clone());
+  TrainingState state, other;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    state.add(std::to_string(i), all[i]);
+    other.add(std::to_string(i), back[i]);
+  }
+  auto pool = state.open_pool(folder.path() + "/pool");
+  ASSERT_TRUE(pool && pool->save(*state.pieces(), 1));
+  for (auto& one : all) one.zero_();
+  ASSERT_TRUE(state.resume(*pool));
+  ASSERT_TRUE(other.resume(*pool));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_TRUE(torch::equal(all[i], wanted[i])) << i;
+    EXPECT_TRUE(torch::equal(back[i], wanted[i])) << i;
+  }
+}
+
+}  // namespace
+}  // namespace thermocline
