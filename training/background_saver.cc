@@ -2,26 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
-#include "training/parallel.h"
+#include "training/copy_pieces.h"
 
 namespace thermocline {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr Bytes kPart = Bytes{1} << 20;
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 Bytes aligned(Bytes bytes) { return (bytes + 63) / 64 * 64; }
-
-struct Part {
-  std::uint8_t* to;
-  ByteSpan from;
-};
 
 }  // namespace
 
@@ -42,20 +35,14 @@ void BackgroundSaver::snapshot(std::span<const Piece> pieces) {
     copy_bytes_ = bytes;
   }
   pieces_.assign(pieces.begin(), pieces.end());
-  std::vector<Part> parts;
+  std::vector<PieceCopy> copies;
   Bytes at = 0;
   for (Piece& piece : pieces_) {
-    for (Bytes i = 0; i < piece.bytes.size(); i += kPart) {
-      parts.push_back(
-          {copy_.get() + at + i,
-           piece.bytes.subspan(i, std::min(kPart, piece.bytes.size() - i))});
-    }
+    copies.push_back({copy_.get() + at, piece.bytes});
     piece.bytes = {copy_.get() + at, piece.bytes.size()};
     at += aligned(piece.bytes.size());
   }
-  in_parallel(threads_, parts.size(), [&](std::size_t i) {
-    std::memcpy(parts[i].to, parts[i].from.data(), parts[i].from.size());
-  });
+  copy_pieces(copies, threads_);
 }
 
 Result<BackgroundSaver::Begun> BackgroundSaver::begin(

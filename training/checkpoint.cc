@@ -57,9 +57,7 @@ CheckpointPool::CheckpointPool(std::unique_ptr<Medium> medium,
                                const SaveOptions& options, bool writable)
     : medium_(std::move(medium)), block_(block), options_(options) {
   if (!writable) return;
-  writer_ = std::make_unique<SlotWriter>(
-      *medium_, block_, static_cast<unsigned>(options_.threads),
-      options_.incremental);
+  writer_ = std::make_unique<SlotWriter>(*medium_, block_, options_);
   last_sequence_ = highest_sequence(*medium_, block_);
 }
 
@@ -110,6 +108,7 @@ Result<CheckpointPool> CheckpointPool::take(std::unique_ptr<Medium> medium,
     return invalid("threads is " + std::to_string(options.threads) +
                    "; 1 to 256 can be had");
   }
+  if (options.thread_kib < 0) return invalid("thread_kib is below 0");
   const auto block = decode_superblock(medium->bytes());
   if (!block) return block.error();
   return CheckpointPool(std::move(medium), *block, options, writable);

@@ -57,12 +57,15 @@ struct PoolOptions {
 
 struct SaveOptions {
   std::int64_t threads = 2;
+  std::int64_t thread_kib = 1024;
   bool incremental = true;
   // Nanoseconds since 1970, for the listing alone; by default the system's.
   std::function<Nanos()> clock = {};
   void fields(auto& f) {
     f("threads", threads, std::int64_t{1}, std::int64_t{256},
       "threads that copy and check; more than 4 slow Optane down");
+    f("thread_kib", thread_kib, std::int64_t{0}, std::int64_t{1} << 30,
+      "state for which one more of them is started; 0: always all");
     f("incremental", incremental,
       "do not write again what the slot already holds");
   }

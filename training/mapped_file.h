@@ -5,11 +5,15 @@
 // without eADR, or pages. What is called durable is what the file system
 // makes so: not tmpfs or ramfs, and not a granularity that
 // PMEM2_FORCE_GRANULARITY, which is for tests, claims for an ordinary file.
+// How bytes get there is a matter of speed alone: flushing copies on DAX; on
+// tmpfs stores past the caches; on a disk writes to the file, which the mapping
+// shows at once, for a page that is stored to is a fault after each msync.
 // A file that another program cuts short while it is mapped ends this one
 // with SIGBUS; the lock that open() takes keeps out those that ask.
 // Thread safety: as Medium. Ownership: owns the mapping and the descriptor.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -55,6 +59,7 @@ class MappedFile final : public Medium {
   MappedFile(std::string path, int descriptor, Access access)
       : path_(std::move(path)), descriptor_(descriptor), access_(access) {}
   Status map();
+  void write_through_file(Bytes offset, ByteSpan bytes);
 
   std::string path_;
   int descriptor_;
@@ -63,6 +68,9 @@ class MappedFile final : public Medium {
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
   Durability durability_;
+  bool through_file_ = false;      // kPage, on a disk
+  std::atomic<Bytes> written_{0};  // through the file, ever
+  std::atomic<int> failed_{0};     // errno of a write, until sync() tells
   // libpmem2's, as the granularity needs them.
   void* (*copy_)(void*, const void*, std::size_t, unsigned) = nullptr;
   void (*flush_)(const void*, std::size_t) = nullptr;

@@ -8,10 +8,20 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
 namespace thermocline {
+
+/// Threads that pay for so many bytes, at least one: starting one takes as long
+/// as copying some 200 KB. `each`: bytes for which a further one is started; 0:
+/// always all.
+inline unsigned threads_for(std::uint64_t bytes, unsigned most,
+                            std::uint64_t each = 1 << 20) {
+  if (each == 0) return most;
+  return static_cast<unsigned>(std::min<std::uint64_t>(most, 1 + bytes / each));
+}
 
 /// Calls work(i) for each i below `count`, then last() once in each thread
 /// that took part. The caller's thread is one of them. Requires: threads > 0;

@@ -119,7 +119,8 @@ Status verify_payload(const Medium& medium, const Superblock& block,
     for (std::uint32_t i = 0; i < count; ++i) chunks.push_back({piece, i});
   }
   std::atomic<std::size_t> first_bad{chunks.size()};
-  in_parallel(threads, chunks.size(), [&](std::size_t i) {
+  const Bytes most = chunks.size() * block.chunk_bytes;
+  in_parallel(threads_for(most, threads), chunks.size(), [&](std::size_t i) {
     const StoredPiece& piece = contents.pieces[chunks[i].piece];
     const Bytes at = chunks[i].number * block.chunk_bytes;
     const Bytes size = std::min(block.chunk_bytes, piece.bytes - at);

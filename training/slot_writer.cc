@@ -90,7 +90,8 @@ Bytes SlotWriter::copy(std::uint32_t slot, std::span<const Piece> pieces,
   const ByteSpan there = medium_.bytes().subspan(base, block_.slot_bytes);
   std::atomic<Bytes> stored{0};
   in_parallel(
-      threads_, chunks.size(),
+      threads_for(chunks.size() * block_.chunk_bytes, threads_, thread_bytes_),
+      chunks.size(),
       [&](std::size_t i) {
         const Chunk& chunk = chunks[i];
         StoredPiece& to = layout[chunk.piece];

@@ -21,12 +21,13 @@ namespace thermocline {
 
 class SlotWriter {
  public:
-  SlotWriter(Medium& medium, const Superblock& block, unsigned threads,
-             bool incremental)
+  SlotWriter(Medium& medium, const Superblock& block,
+             const SaveOptions& options)
       : medium_(medium),
         block_(block),
-        threads_(threads),
-        incremental_(incremental) {}
+        threads_(static_cast<unsigned>(options.threads)),
+        thread_bytes_(static_cast<Bytes>(options.thread_kib) << 10),
+        incremental_(options.incremental) {}
 
   /// Bytes of a slot that this state needs.
   static Bytes slot_bytes_for(std::span<const Piece> pieces, Bytes chunk_bytes);
@@ -61,6 +62,7 @@ class SlotWriter {
   Medium& medium_;
   Superblock block_;
   unsigned threads_;
+  Bytes thread_bytes_;
   bool incremental_;
   std::map<std::uint32_t, Known> known_;  // slots that this writer filled
 };

@@ -9,10 +9,14 @@
 #include <map>
 
 #include "traces/libtorch.h"
+#include "training/copy_pieces.h"
 #include "training/torch_optimizer.h"
 
 namespace thermocline {
 namespace {
+
+// That restore; as SaveOptions has it.
+constexpr unsigned kThreads = 2;
 
 ByteSpan bytes_of(const void* data, std::size_t size) {
   return {static_cast<const std::uint8_t*>(data), size};
@@ -223,11 +227,13 @@ Status TrainingState::restore(const Restored& from) {
     if (auto ok = all.restore(from, name, *optimizer); !ok) return ok;
   }
   const torch::NoGradGuard no_grad;
+  std::vector<PieceCopy> copies;
   for (const auto& [name, tensor] : all.tensors) {
     const Piece* piece = from.find(name);
     if (piece == nullptr) continue;
     if (tensor->defined() && tensor->is_contiguous() && tensor->is_cpu()) {
-      std::memcpy(tensor->data_ptr(), piece->bytes.data(), piece->bytes.size());
+      copies.push_back(
+          {static_cast<std::uint8_t*>(tensor->data_ptr()), piece->bytes});
       continue;
     }
     auto made = tensor_of(*piece);
@@ -235,6 +241,7 @@ Status TrainingState::restore(const Restored& from) {
     if (tensor->defined()) tensor->copy_(*made);
     if (!tensor->defined()) *tensor = *made;
   }
+  copy_pieces(copies, kThreads);
   for (const auto& number : all.numbers) {
     std::memcpy(number.at, from.find(number.name)->bytes.data(), number.size);
   }

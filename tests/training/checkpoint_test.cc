@@ -278,11 +278,15 @@ TEST_F(Checkpoint, ForcedGranularitiesSaveTheSameAndPromiseNothing) {
 TEST(CheckpointOnTmpfs, IsNeverCalledDurable) {
   const PoolFolder folder("/dev/shm");
   auto pool =
-      CheckpointPool::create(folder.path() + "/pool", {.slot_bytes = 4096});
+      CheckpointPool::create(folder.path() + "/pool", {.slot_bytes = 3 << 20});
   ASSERT_TRUE(pool) << pool.error().message;
   EXPECT_EQ(pool->durability().granularity, Granularity::kPage);
   EXPECT_FALSE(pool->durability().power_cut);
   EXPECT_THAT(pool->durability().why, HasSubstr("tmpfs"));
+  const ByteVector state = filled(2'500'001, 3);  // much of it goes in streams
+  const std::vector<Piece> pieces{{.name = "a", .bytes = state}};
+  ASSERT_TRUE(pool->save(pieces, 1));
+  EXPECT_TRUE(std::ranges::equal(pool->restore()->find("a")->bytes, state));
 }
 
 }  // namespace

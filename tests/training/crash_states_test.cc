@@ -144,7 +144,9 @@ Count search(Granularity granularity, Bug bug, std::uint32_t slots,
   recorder.on_crash_point = look;
   auto pool = CheckpointPool::over(
       std::move(owned),
-      {.threads = 2, .incremental = incremental, .clock = [] { return 5; }});
+      {.threads = 2, .thread_kib = 0, .incremental = incremental, .clock = [] {
+         return 5;
+       }});
   CHECK(pool);
   for (std::uint64_t step = 1; step <= 5; ++step) {
     judge.newest = step;
