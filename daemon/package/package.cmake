@@ -7,7 +7,7 @@ set(package ${CMAKE_CURRENT_LIST_DIR})
 set(made ${CMAKE_BINARY_DIR}/package)
 
 install(TARGETS thermocline thermoclined thermocline-train
-  RUNTIME DESTINATION ${home}/bin)
+  thermocline-export-checkpoint RUNTIME DESTINATION ${home}/bin)
 install(TARGETS thermocline_learned thermocline_observer
   thermocline_observer_torch thermocline_solver
   LIBRARY DESTINATION ${home}/lib)
@@ -28,6 +28,20 @@ add_custom_command(OUTPUT ${made}/thermoclined.json
   DEPENDS thermoclined VERBATIM)
 add_custom_target(default_config ALL DEPENDS ${made}/thermoclined.json)
 install(FILES ${made}/thermoclined.json DESTINATION /etc/thermocline)
+
+add_custom_command(OUTPUT ${made}/completion
+  COMMAND sh -c "\"$1\" completion bash >\"$2\""
+    sh $<TARGET_FILE:thermocline> ${made}/completion
+  DEPENDS thermocline VERBATIM)
+add_custom_target(completion_of_bash ALL DEPENDS ${made}/completion)
+install(FILES ${made}/completion
+  DESTINATION share/bash-completion/completions RENAME thermocline)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man/ DESTINATION share/man/man1
+  FILES_MATCHING PATTERN "*.1")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man/ DESTINATION share/man/man8
+  FILES_MATCHING PATTERN "*.8")
+install(FILES ${CMAKE_SOURCE_DIR}/daemon/thermocline.py
+  DESTINATION lib/python3/dist-packages)
 install(FILES ${package}/thermoclined.service
   DESTINATION /lib/systemd/system)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/daemon/API.md

@@ -18,8 +18,8 @@ completed() {  # WORDS...: what bash offers for the last one
 [[ $(completed thermocline checkpoint ver) == verify ]] || fail "no verify"
 [[ -z $(completed thermocline run -- ls --a) ]] || fail "completes a job's own words"
 [[ " $(completed thermocline '') " == *" completion "* ]] || fail "commands are missing"
-"$bin/thermocline" completion fish | grep -q "seen_subcommand_from thin' -l every -r" ||
-  fail "fish is not told of thin --every"
+fish=$("$bin/thermocline" completion fish)
+[[ $fish == *"seen_subcommand_from thin' -l every -r"* ]] || fail "fish is not told of thin --every"
 ! "$bin/thermocline" completion ksh 2>/dev/null || fail "takes any shell"
 
 command -v help2man >/dev/null || fail "help2man is missing; ./bootstrap setup"
