@@ -111,8 +111,8 @@ void EvaluateArguments::add_to(CLI::App& command) {
   command.add_option("--options", options,
                      "options by policy, as JSON: {\"POLICY\": {...}}");
   command.add_option("--agent", agent,
-                     "agent trained by `thermocline train`; adds policy "
-                     "learned to all");
+                     "agent of the policy learned; default: the one that "
+                     "ships");
   command.add_flag("--pages", pages,
                    "go by samples also where there are tensors");
   command.add_flag("--quiet", quiet, "no progress");
@@ -146,27 +146,31 @@ Status EvaluateArguments::read(std::vector<std::string>& notes) {
     table.policies.push_back(
         {name, at == by_policy.end() ? "" : at->second, ""});
   };
-  // These need an agent, or a program that decides.
-  const std::map<std::string, std::string> asking = {
-      {"learned", "--agent FILE"},
-      {"external", R"(--options '{"external": {"endpoint": "ipc:///..."}}')"}};
   for (const std::string& name : split(policies)) {
     if (name != "all") {
       add(name);
       continue;
     }
+    const bool learned_before = Registry<Policy>::entries().contains("learned");
     for (const auto& [known, unused] : Registry<Policy>::entries()) {
-      const auto asks = asking.find(known);
-      if (asks == asking.end() || by_policy.contains(known)) {
-        add(known);
+      // This needs a program that decides.
+      if (known == "external" && !by_policy.contains(known)) {
+        notes.push_back(
+            "external is left out; it takes part with "
+            R"(--options '{"external": {"endpoint": "ipc:///..."}}')");
       } else {
-        notes.push_back(known + " is left out; it takes part with " +
-                        asks->second);
+        add(known);
       }
     }
-    if (by_policy.contains("learned") &&
-        !Registry<Policy>::entries().contains("learned")) {
-      add("learned");
+    // Its plugin registers it only when it is loaded; without one it is left
+    // out, unless it was asked for.
+    if (!learned_before) {
+      const auto made = make_policy("learned", "{}");
+      if (made || by_policy.contains("learned")) {
+        add("learned");
+      } else {
+        notes.push_back("learned is left out: " + made.error().message);
+      }
     }
   }
   if (table.policies.empty()) return invalid("--policies names none");
