@@ -45,7 +45,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/daemon/thermocline.py
 install(FILES ${package}/thermoclined.service
   DESTINATION /lib/systemd/system)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/daemon/API.md
-  ${CMAKE_SOURCE_DIR}/daemon/OPERATION.md DESTINATION share/doc/thermocline)
+  ${CMAKE_SOURCE_DIR}/daemon/OPERATION.md ${package}/grafana.json
+  DESTINATION share/doc/thermocline)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/thermocline
   RENAME copyright)
 

@@ -2,7 +2,9 @@
 
     python_test.py BIN_DIRECTORY
 """
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,7 @@ def asks_and_hears(folder):
                             thermocline.Refused, "nonsense")
             assert error.code in ("invalid", "unsupported", "not_found"), error.code
             assert client.ask("version")["api"] == 1
+            dashboard_is_served(client.ask("metrics")["text"])
             topic, event = next(client.events("window"))
             assert topic == "window" and event, event
     finally:
@@ -47,6 +50,17 @@ def asks_and_hears(folder):
         job.wait()
     with thermocline.Daemon(os.path.join(folder, "none"), 0.2) as nobody:
         refused(lambda: nobody.ask("status"), TimeoutError, "no answer")
+
+
+def dashboard_is_served(metrics):
+    """Each metric that the dashboard asks for is one that the daemon has."""
+    with open(os.path.join(HERE, "..", "..", "daemon", "package",
+                           "grafana.json")) as file:
+        asked = set(re.findall(r"thermocline_[a-z_]+", json.dumps(
+            [panel["targets"] for panel in json.load(file)["panels"]])))
+    assert len(asked) > 5, asked
+    for name in asked:
+        assert f"# TYPE {name} " in metrics, name
 
 
 def reads():
