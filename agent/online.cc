@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "agent/agent.h"
 #include "agent/lesson.h"
 
 namespace thermocline {
@@ -45,6 +46,7 @@ struct OnlineLearner::Impl {
         base(std::move(b)),
         in_charge(std::move(n)) {}
 
+  void fit_to_job(Episode& episode, double spread) const;
   void begin_lesson();
   void begin_judgement();
   void judge_one();
@@ -56,9 +58,9 @@ struct OnlineLearner::Impl {
   std::mt19937_64 rng;
   std::vector<float> base;
   std::vector<float> in_charge;
-  // Made by the first piece: LibTorch's settings are those of a thread.
+  // Both made by the first piece: LibTorch's settings are those of a thread.
   std::optional<Dqn> learner;
-  std::optional<Dqn> judge;
+  std::optional<Agent> judge;
   World world;  // of the lesson or the judgement; both refer to it
   std::optional<Lesson> lesson;
   int lessons = 0;  // since the last judgement
@@ -69,14 +71,17 @@ struct OnlineLearner::Impl {
   Counts counts;
 };
 
-void OnlineLearner::Impl::begin_lesson() {
-  world = recent.world();
-  Episode episode = Episode::random(world, 0, world.windows.size(), rng);
-  // The job's own room, give or take.
-  const double spread = 0.8 + 0.4 * static_cast<double>(rng() >> 11) * 0x1p-53;
+// The job's own room, give or take.
+void OnlineLearner::Impl::fit_to_job(Episode& episode, double spread) const {
   episode.capacity = std::min(1.0, recent.capacity() * spread);
   episode.budget = std::min(1.0, recent.budget());
   episode.cold = recent.cold();
+}
+
+void OnlineLearner::Impl::begin_lesson() {
+  world = recent.world();
+  Episode episode = Episode::random(world, 0, world.windows.size(), rng);
+  fit_to_job(episode, 0.8 + 0.4 * static_cast<double>(rng() >> 11) * 0x1p-53);
   episode.keep = 1;
   lesson.emplace(world, episode, kFrameObjects, packer, *learner);
 }
@@ -89,9 +94,7 @@ void OnlineLearner::Impl::begin_judgement() {
 void OnlineLearner::Impl::judge_one() {
   Episode episode;
   episode.first = world.windows.size() / 2;
-  episode.capacity = std::min(1.0, recent.capacity());
-  episode.budget = std::min(1.0, recent.budget());
-  episode.cold = recent.cold();
+  fit_to_job(episode, 1);
   judge->set_weights(judging == kBase       ? base
                      : judging == kInCharge ? in_charge
                                             : learner->weights());
@@ -100,6 +103,11 @@ void OnlineLearner::Impl::judge_one() {
     judge->score(seen.features(), score);
   };
   time_ns[judging] = play(world, episode, agent, packer, 0).time_ns;
+  // Until something better was learned, the two are one.
+  if (judging == kBase && in_charge == base) {
+    time_ns[kInCharge] = time_ns[kBase];
+    judging = kInCharge;
+  }
   if (++judging == kAll) conclude();
 }
 
@@ -139,7 +147,10 @@ bool OnlineLearner::work() {
     const auto options = training_options(me.options);
     me.learner.emplace(options, me.options.seed);
     me.learner->set_weights(me.in_charge);
-    me.judge.emplace(options, me.options.seed);
+    Agent::Info papers;
+    papers.algorithm = options.algorithm;
+    papers.payback = options.payback;
+    me.judge.emplace(options.hidden, me.base, papers);
   }
   if (me.judging != kAll) {
     me.judge_one();

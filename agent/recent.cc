@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "estimator/access_cost.h"
+#include "estimator/tier_of.h"
 
 namespace thermocline {
 namespace {
@@ -14,15 +15,7 @@ constexpr double kMostStalled = 0.9;
 
 Machine machine_of(const std::vector<TierView>& tiers) {
   Machine out;
-  for (const TierView& tier : tiers) {
-    out.tiers.push_back({"",
-                         {},
-                         tier.capacity,
-                         tier.read_ns,
-                         tier.write_ns,
-                         tier.read_bytes_per_s,
-                         tier.write_bytes_per_s});
-  }
+  for (const TierView& tier : tiers) out.tiers.push_back(tier_of(tier));
   return out;
 }
 
@@ -102,23 +95,24 @@ double Recent::footprint() const {
   return std::max(sum, 1.0);
 }
 
+double Recent::resident() const {
+  double sum = 0;
+  for (const Bytes one : windows_.back().bytes) {
+    sum += static_cast<double>(one);
+  }
+  return std::max(sum, footprint());
+}
+
 double Recent::capacity() const {
   const auto& fast = windows_.back().tiers.front();
-  return static_cast<double>(fast.capacity) / (footprint() * (1 + cold()));
+  return static_cast<double>(fast.capacity) / resident();
 }
 
 double Recent::budget() const {
-  return static_cast<double>(windows_.back().budget) /
-         (footprint() * (1 + cold()));
+  return static_cast<double>(windows_.back().budget) / resident();
 }
 
-double Recent::cold() const {
-  double resident = 0;
-  for (const Bytes one : windows_.back().bytes) {
-    resident += static_cast<double>(one);
-  }
-  return std::max(0.0, resident / footprint() - 1);
-}
+double Recent::cold() const { return resident() / footprint() - 1; }
 
 World Recent::world() const {
   const Machine machine = machine_of(windows_.back().tiers);

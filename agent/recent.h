@@ -54,7 +54,8 @@ class Recent {
   World world() const;
 
  private:
-  double footprint() const;
+  double footprint() const;  // of what was touched
+  double resident() const;   // that, or all there is now if it is more
 
   std::size_t most_windows_;
   std::size_t most_accesses_;

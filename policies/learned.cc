@@ -7,8 +7,7 @@
 //
 // With option "online" it goes on learning from what this target does, beside
 // the caller's thread and within a share of a core (agent/fine_tuner.h). It
-// decides with the best weights judged so far, or hottest first while every
-// agent did worse than that.
+// decides with the best weights judged so far.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

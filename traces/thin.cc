@@ -55,7 +55,7 @@ Trace thin(Trace trace, std::uint32_t every, std::uint64_t seed) {
   }
   for (auto& change : trace.periods) change.period *= every;
   for (auto& loss : trace.losses) {
-    if (loss.source.starts_with("samples")) loss.count /= every;
+    if (loss.of_samples()) loss.count /= every;
   }
   thin_counters(trace.counters, every);
   return trace;

@@ -91,9 +91,7 @@ Nanos Trace::run_ns() const {
 std::uint64_t Trace::lost() const {
   std::uint64_t sum = 0;
   for (const auto& loss : losses) {
-    if (loss.source != "samples" && loss.source.rfind("samples:", 0) != 0) {
-      continue;
-    }
+    if (!loss.of_samples()) continue;
     if (__builtin_add_overflow(sum, loss.count, &sum)) {
       return std::numeric_limits<std::uint64_t>::max();
     }

@@ -101,6 +101,10 @@ struct Loss {
   // (times the kernel paused sampling); "malformed"; "observer"; "writer"
   std::string source;
   std::uint64_t count = 0;
+  /// Of samples, whether it is known whose or not.
+  bool of_samples() const {
+    return source == "samples" || source.starts_with("samples:");
+  }
   bool operator==(const Loss&) const = default;
 };
 
