@@ -17,8 +17,14 @@ bool prefer_slowest(const Machine& machine) {
   }
   const auto mask = node_mask(machine.tiers.back().nodes);
   // Before 5.15 there is only the policy for one node: the lowest of these.
-  return set_mempolicy(kPreferredMany, mask.data(), kMaxNodes) == 0 ||
-         set_mempolicy(MPOL_PREFERRED, mask.data(), kMaxNodes) == 0;
+  if (set_mempolicy(kPreferredMany, mask.data(), kMaxNodes) != 0 &&
+      set_mempolicy(MPOL_PREFERRED, mask.data(), kMaxNodes) != 0) {
+    return false;
+  }
+  // What the loader touched before; what does not move stays where it is.
+  const auto fast = node_mask(machine.tiers.front().nodes);
+  (void)migrate_pages(0, kMaxNodes, fast.data(), mask.data());
+  return true;
 }
 
 }  // namespace thermocline

@@ -9,7 +9,8 @@
 namespace thermocline {
 
 /// From now on this process's new pages, and what it reads into the page
-/// cache, come from the slowest tier while that has room. Does nothing on a
+/// cache, come from the slowest tier while that has room; what it has in the
+/// fastest moves there, as far as the kernel lets it. Does nothing on a
 /// machine with one tier. Returns: false when the kernel refuses.
 bool prefer_slowest(const Machine& machine);
 

@@ -7,6 +7,17 @@
 #include "daemon/page_moves.h"
 
 namespace thermocline {
+namespace {
+
+// A library's constants with addresses in them (RELRO): written by the loader,
+// then sealed. They lie at the beginning of the library's writable segment.
+bool relocated(const Area& area, const Area& next) {
+  return area.permissions == "r--p" && area.inode != 0 &&
+         next.inode == area.inode && next.start == area.end &&
+         next.writable() && !next.shared();
+}
+
+}  // namespace
 
 Target::Target(Kernel& kernel, const Machine& machine, Process process,
                Options options)
@@ -71,8 +82,11 @@ Status Target::read_maps() {
   malformed_ += maps.malformed;
   areas_.clear();
   unmanaged_ = 0;
-  for (auto& area : maps.areas) {
-    if (candidate(area)) add_area(area);
+  for (std::size_t i = 0; i < maps.areas.size(); ++i) {
+    const bool last = i + 1 == maps.areas.size();
+    if (candidate(maps.areas[i], last ? nullptr : &maps.areas[i + 1])) {
+      add_area(maps.areas[i]);
+    }
   }
   notice_growth();
   forget_unmapped();
@@ -106,11 +120,12 @@ void Target::read_bound_areas() {
   }
 }
 
-bool Target::candidate(const Area& area) const {
+bool Target::candidate(const Area& area, const Area* next) const {
   const Mapping mapping{0, area.start, area.end, area.permissions, area.name};
   if (!RegionMap::placeable(mapping)) return false;
   if (options_.move_shared) return true;
-  return area.writable() && !area.shared();
+  if (area.shared()) return false;
+  return area.writable() || (next != nullptr && relocated(area, *next));
 }
 
 void Target::add_area(const Area& area) {

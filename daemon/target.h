@@ -8,10 +8,11 @@
 // known of a region may be some windows old.
 //
 // Managed are the pages that only this process can have written: private
-// writable mappings, anonymous or of a file. Shared mappings and program text
-// are left alone unless `move_shared`; mappings that the job itself bound to
-// nodes (MPOL_BIND) are seen but not movable unless `move_bound`, and those
-// that it locked (mlock) not unless `move_locked`.
+// writable mappings, anonymous or of a file, and what the loader wrote and
+// sealed (RELRO; of a job with LibTorch 10 MiB and more). Shared mappings and
+// program text are left alone unless `move_shared`; mappings that the job
+// itself bound to nodes (MPOL_BIND) are seen but not movable unless
+// `move_bound`, and those that it locked (mlock) not unless `move_locked`.
 //
 // Thread safety: none. Requires: kernel and machine outlive the target.
 #pragma once
@@ -105,7 +106,7 @@ class Target {
          Options options);
   Status read_maps();
   void read_bound_areas();
-  bool candidate(const Area& area) const;
+  bool candidate(const Area& area, const Area* next) const;
   void add_area(const Area& area);
   void notice_growth();
   void forget_unmapped();

@@ -102,6 +102,33 @@ TEST_F(TargetTest, LeavesSharedTextAndKernelAreasAlone) {
   EXPECT_TRUE(target->find(0x800000));
 }
 
+TEST_F(TargetTest, WhatTheLoaderWroteAndSealedIsManaged) {
+  kernel.add_process(7, kBase, 64, 1);
+  kernel.files["proc/7/maps"] =
+      ScriptedKernel::maps_line(0x100000, 0x200000, "r--p 0 fe:00 5   /lib/a") +
+      ScriptedKernel::maps_line(0x200000, 0x300000, "r-xp 0 fe:00 5   /lib/a") +
+      ScriptedKernel::maps_line(0x300000, 0x400000, "r--p 0 fe:00 5   /lib/a") +
+      ScriptedKernel::maps_line(0x400000, 0x500000, "r--p 0 fe:00 5   /lib/a") +
+      ScriptedKernel::maps_line(0x500000, 0x600000, "rw-p 0 fe:00 5   /lib/a") +
+      // Another file's, and one with a gap before what is writable.
+      ScriptedKernel::maps_line(0x600000, 0x700000, "r--p 0 fe:00 6   /lib/b") +
+      ScriptedKernel::maps_line(0x700000, 0x800000, "rw-p 0 fe:00 7   /lib/c") +
+      ScriptedKernel::maps_line(0x800000, 0x900000, "r--p 0 fe:00 8   /lib/d") +
+      ScriptedKernel::maps_line(0xa00000, 0xb00000, "rw-p 0 fe:00 8   /lib/d") +
+      ScriptedKernel::maps_line(0xb00000, 0xc00000, "r--p 0 fe:00 8   /lib/d");
+  const auto target = attach();
+  ASSERT_TRUE(target);
+  EXPECT_FALSE(target->find(0x100000));
+  EXPECT_FALSE(target->find(0x200000));
+  EXPECT_FALSE(target->find(0x300000));
+  EXPECT_TRUE(target->find(0x400000));
+  EXPECT_TRUE(target->find(0x500000));
+  EXPECT_FALSE(target->find(0x600000));
+  EXPECT_FALSE(target->find(0x800000));
+  EXPECT_TRUE(target->find(0xa00000));
+  EXPECT_FALSE(target->find(0xb00000));
+}
+
 TEST_F(TargetTest, PagesOfARegionAreThoseOfItsMappingsOnly) {
   kernel.add_process(7, kBase, 64, 1);
   kernel.files["proc/7/maps"] =
