@@ -168,6 +168,7 @@ bool Service::attribute(const Sample& sample, int pid) {
 void Service::add(const SampleBatch& batch, int pid) {
   window_samples_.add(batch);
   for (const auto& sample : batch.samples) {
+    sampled_until_ = std::max(sampled_until_, sample.time);
     if (sample.address >= kKernelHalf) {
       ++window_samples_.kernel;
       ++window_samples_.foreign;
@@ -293,12 +294,22 @@ Bytes Service::share_of_fast(const Managed& managed, Bytes free) const {
   return divide_fast(all, claims)[own];
 }
 
+// An emulated machine is many times slower than what it emulates. What its
+// memory costs is on the clock that its samples carry, and so must the window
+// be that policies set these costs beside.
+Nanos Service::length_for_policies(Nanos length) {
+  const Nanos before = std::exchange(sampled_from_, sampled_until_);
+  const bool known = before > 0 && sampled_until_ > before;
+  return machine_.emulated && known ? sampled_until_ - before : length;
+}
+
 WindowReport Service::end_window() {
   WindowReport report;
   const Nanos now = kernel_.now();
   report.window = window_;
   report.length_ns = now - window_began_;
   window_began_ = now;
+  const Nanos length = length_for_policies(report.length_ns);
   for (std::size_t i = managed_.size(); i-- > 0;) {
     if (!managed_[i]->refresh()) let_go(i, report);
   }
@@ -311,8 +322,7 @@ WindowReport Service::end_window() {
     const auto pressure = target_pressure(kernel_, one->target().pid(), system,
                                           options_.pressure);
     report.moves.add(one->decide(capacities(*one), moves_budget(),
-                                 *moves_thread_, report.length_ns,
-                                 {paused_, pressure}));
+                                 *moves_thread_, length, {paused_, pressure}));
     collect_moves();
     report.targets.push_back(one->report());
   }

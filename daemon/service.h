@@ -44,7 +44,11 @@ class Service {
     // Share of what a target may have of the fastest tier that is kept for
     // what it will allocate, at most (daemon/swing.h).
     double newborn = 0.5;
-    double reclaim = 0;  // share of inactive page cache taken for free
+    // Share of inactive page cache taken for free: what moves into a full
+    // node, the kernel makes room for there, from such pages first. Files that
+    // a job reads are born in fast memory like all else, and nobody else moves
+    // them out.
+    double reclaim = 0.8;
     Target::Options target;
     Guards::Options guards;
     PressureOptions pressure;
@@ -159,6 +163,7 @@ class Service {
       const std::string& name, const std::string& options) const;
   BudgetShare moves_budget() { return {budget_, moves_budget_}; }
   // Bytes of each tier that a target may have now.
+  Nanos length_for_policies(Nanos length);
   Managed::Capacities capacities(const Managed& managed) const;
   Bytes share_of_fast(const Managed& managed, Bytes free) const;
   // In service_plans.cc, as what is public of plans.
@@ -190,6 +195,8 @@ class Service {
   std::deque<std::string> history_;
   std::int64_t window_ = 0;
   Nanos window_began_;
+  Nanos sampled_from_ = 0;  // the last sample's time before this window
+  Nanos sampled_until_ = 0;
   MoveTotals other_moves_;  // in this window, not decided at its end
   SampleTotals window_samples_;
   SampleTotals samples_;

@@ -18,6 +18,7 @@ struct Script {
   std::vector<ObjectView> objects;  // of the last call
   std::vector<TierView> tiers;
   Bytes budget = 0;
+  Nanos window_ns = 0;
   std::map<std::string, std::uint64_t> counts;  // what it says that it counted
 };
 
@@ -29,6 +30,7 @@ class ScriptedPolicy final : public Policy {
     script_->objects.assign(view.objects.begin(), view.objects.end());
     script_->tiers.assign(view.tiers.begin(), view.tiers.end());
     script_->budget = view.budget;
+    script_->window_ns = view.window_ns;
     const auto call = script_->calls++;
     if (call >= script_->moves.size()) return {};
     return script_->moves[call];
