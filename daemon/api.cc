@@ -1,5 +1,7 @@
 #include "daemon/api.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "daemon/api_operations.h"
@@ -10,11 +12,20 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostKnown = 64;
+constexpr std::size_t kLongestKnown = 256;
+
+enum class Kind : std::uint8_t {
+  kAsks,
+  kChanges,   // needs the operator role, and is audited
+  kConstant,  // is answered alike as long as we run
+};
+
 struct Row {
   const char* name;
   const char* summary;
   Reply (*answer)(Service&, const json&);
-  bool changes = false;
+  Kind kind = Kind::kAsks;
 };
 
 Reply answer_shutdown(Service&, const json& request) {
@@ -23,12 +34,13 @@ Reply answer_shutdown(Service&, const json& request) {
 }
 
 constexpr Row kOperations[] = {
-    {"version", "version of the daemon and of this API", answer_version},
+    {"version", "version of the daemon and of this API", answer_version,
+     Kind::kConstant},
     {"status", "what the daemon does just now", answer_status},
     {"targets", "the managed processes", answer_targets},
     {"attach", "manage a process {pid, weight, minimum_bytes}", answer_attach,
-     true},
-    {"detach", "manage it no more {pid}", answer_detach, true},
+     Kind::kChanges},
+    {"detach", "manage it no more {pid}", answer_detach, Kind::kChanges},
     {"tiers", "the machine's memory tiers and their room", answer_tiers},
     {"placement", "where an {address} or a {tensor} lies", answer_placement},
     {"heat", "what is hottest {by, limit, offset, pid}", answer_heat},
@@ -36,15 +48,16 @@ constexpr Row kOperations[] = {
     {"plan", "the targets' plans and how they fare {pid}", answer_plan},
     {"policies", "the policies and their options", answer_policies},
     {"set_policy", "decide by another policy {name, options}",
-     answer_set_policy, true},
+     answer_set_policy, Kind::kChanges},
     {"set_budget", "bytes/s that moves may use {bytes_per_s}",
-     answer_set_budget, true},
-    {"pause", "move nothing until resume", answer_pause, true},
-    {"resume", "move again", answer_resume, true},
+     answer_set_budget, Kind::kChanges},
+    {"pause", "move nothing until resume", answer_pause, Kind::kChanges},
+    {"resume", "move again", answer_resume, Kind::kChanges},
     {"metrics", "counters in Prometheus' text format", answer_metrics},
     {"history", "what was decided and changed lately", answer_history},
-    {"subscribe", "the topics of the events", answer_subscribe},
-    {"shutdown", "stop the daemon", answer_shutdown, true},
+    {"subscribe", "the topics of the events", answer_subscribe,
+     Kind::kConstant},
+    {"shutdown", "stop the daemon", answer_shutdown, Kind::kChanges},
 };
 
 json failure(const Error& error) {
@@ -52,6 +65,12 @@ json failure(const Error& error) {
       {"v", Api::kVersion},
       {"ok", false},
       {"error", {{"code", code_name(error.code)}, {"message", error.message}}}};
+}
+
+Error no_operation(const std::string& name) {
+  std::string known;
+  for (const auto& row : kOperations) known += std::string(" ") + row.name;
+  return not_found("no operation \"" + name + "\"; there are:" + known);
 }
 
 // What is asked for: the row and the request's own fields, or why not.
@@ -70,15 +89,14 @@ Result<const Row*> find_row(json& request) {
   if (op == request.end() || !op->is_string()) {
     return invalid("the request names no operation; add \"op\":\"status\"");
   }
-  const auto name = op->get<std::string>();
-  request.erase("v");
-  request.erase("op");
-  std::string known;
-  for (const auto& row : kOperations) {
-    if (name == row.name) return &row;
-    known += std::string(" ") + row.name;
-  }
-  return not_found("no operation \"" + name + "\"; there are:" + known);
+  const auto& name = op->get_ref<const std::string&>();
+  const auto* const row =
+      std::find_if(std::begin(kOperations), std::end(kOperations),
+                   [&](const Row& one) { return name == one.name; });
+  if (row == std::end(kOperations)) return no_operation(name);
+  request.erase(version);
+  request.erase(op);
+  return row;
 }
 
 Error stranger(const Caller& caller) {
@@ -88,7 +106,7 @@ Error stranger(const Caller& caller) {
 }
 
 bool may(const Row& row, const Caller& caller) {
-  return !row.changes || caller.role == Role::kOperator;
+  return row.kind != Kind::kChanges || caller.role == Role::kOperator;
 }
 
 Error needs_operator(const Row& row, const Caller& caller) {
@@ -107,14 +125,55 @@ std::string audit_line(const Caller& caller, const Row& row,
               : response["error"]["message"].get<std::string>());
 }
 
+// To the text of a response, which is an object and not an empty one.
+void add_id(std::string& text, const json& id) {
+  text.insert(text.size() - 1, ",\"id\":" + json_text(id));
+}
+
 }  // namespace
 
 std::vector<Api::Operation> Api::operations() {
   std::vector<Operation> out;
   for (const auto& row : kOperations) {
-    out.push_back({row.name, row.summary, row.changes});
+    out.push_back({row.name, row.summary, row.kind == Kind::kChanges});
   }
   return out;
+}
+
+// What a request says.
+struct Api::Asked {
+  std::size_t row = 0;  // of kOperations
+  json fields = json::object();
+  json id;  // null: none
+};
+
+std::string Api::reply_to(const Asked& asked, const Caller& caller) {
+  const auto& row = kOperations[asked.row];
+  const bool constant = row.kind == Kind::kConstant && asked.fields.empty();
+  std::string text;
+  if (const auto at = constants_.find(asked.row);
+      constant && at != constants_.end()) {
+    text = at->second;
+  } else {
+    auto reply = may(row, caller) ? row.answer(service_, asked.fields)
+                                  : Reply(needs_operator(row, caller));
+    json response;
+    if (reply) {
+      response = *std::move(reply);
+      response["v"] = kVersion;
+      response["ok"] = true;
+      if (row.answer == answer_shutdown) stopping_ = true;
+    } else {
+      response = failure(reply.error());
+    }
+    if (row.kind == Kind::kChanges && audit_) {
+      audit_(audit_line(caller, row, asked.fields, response));
+    }
+    text = json_text(response);
+    if (constant) constants_[asked.row] = text;
+  }
+  if (!asked.id.is_null()) add_id(text, asked.id);
+  return text;
 }
 
 std::string Api::answer(std::string_view text, const Caller& caller) {
@@ -122,34 +181,31 @@ std::string Api::answer(std::string_view text, const Caller& caller) {
   if (text.size() > kLargestRequest) {
     return json_text(failure(invalid("the request is larger than 64 KiB")));
   }
-  json request = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (const auto at = known_.find(text); at != known_.end()) {
+    return reply_to({at->second, json::object(), {}}, caller);
+  }
+  Asked asked;
+  asked.fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
   // An "id" comes back as it is, so that a client can have many in flight.
-  json id;
-  if (request.is_object() && request.contains("id")) {
-    if (request["id"].is_primitive()) id = request["id"];
-    request.erase("id");
+  bool has_id = false;
+  if (asked.fields.is_object()) {
+    const auto id = asked.fields.find("id");
+    has_id = id != asked.fields.end();
+    if (has_id && id->is_primitive()) asked.id = std::move(*id);
+    if (has_id) asked.fields.erase(id);
   }
-  const auto row = find_row(request);
-  json response;
+  const auto row = find_row(asked.fields);
   if (!row) {
-    response = failure(row.error());
-  } else {
-    auto reply = may(**row, caller) ? (*row)->answer(service_, request)
-                                    : Reply(needs_operator(**row, caller));
-    if (reply) {
-      response = *std::move(reply);
-      response["v"] = kVersion;
-      response["ok"] = true;
-      if ((*row)->answer == answer_shutdown) stopping_ = true;
-    } else {
-      response = failure(reply.error());
-    }
-    if ((*row)->changes && audit_) {
-      audit_(audit_line(caller, **row, request, response));
-    }
+    auto refused = json_text(failure(row.error()));
+    if (!asked.id.is_null()) add_id(refused, asked.id);
+    return refused;
   }
-  if (!id.is_null()) response["id"] = id;
-  return json_text(response);
+  asked.row = static_cast<std::size_t>(*row - kOperations);
+  if (!has_id && asked.fields.empty() && text.size() <= kLongestKnown) {
+    if (known_.size() == kMostKnown) known_.clear();
+    known_.emplace(text, asked.row);
+  }
+  return reply_to(asked, caller);
 }
 
 }  // namespace thermocline

@@ -7,9 +7,14 @@
 //
 // Operations that change something need the operator role, and are told to
 // `audit`, refused ones too. Thread safety: as the service's.
+//
+// Who polls sends the same text again and again: a request that has no fields
+// and no id is parsed once and then known by its text. Who may ask is looked
+// at each time.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +50,14 @@ class Api {
   static std::vector<Operation> operations();
 
  private:
+  struct Asked;
+  std::string reply_to(const Asked& asked, const Caller& caller);
+
   Service& service_;
   Audit audit_;
   bool stopping_ = false;
+  std::map<std::string, std::size_t, std::less<>> known_;  // text: operation
+  std::map<std::size_t, std::string> constants_;  // operation: its answer
 };
 
 }  // namespace thermocline

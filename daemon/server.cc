@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <optional>
-#include <vector>
 #include <zmq.hpp>
 
 #include "daemon/metrics_server.h"
@@ -40,25 +40,26 @@ class OwnerOnly {
 // be more.
 template <typename Answer>
 bool answer_all(zmq::socket_t& socket, Answer answer) {
+  // The sender, whatever envelope it used (REQ adds an empty frame), and the
+  // request as the last frame.
+  std::array<zmq::message_t, kMostFrames> frames;
   for (int i = 0; i < kAnswersPerCall; ++i) {
-    // The sender, whatever envelope it used (REQ adds an empty frame), and
-    // the request as the last frame.
-    std::vector<zmq::message_t> frames;
+    std::size_t count = 0;
     bool more = true;
     while (more) {
-      zmq::message_t frame;
+      if (count < kMostFrames) ++count;
+      auto& frame = frames[count - 1];
       if (!socket.recv(frame, zmq::recv_flags::dontwait)) return false;
       more = frame.more();
-      if (frames.size() == kMostFrames) frames.pop_back();
-      frames.push_back(std::move(frame));
     }
-    if (frames.size() < 2) continue;
-    const std::string reply = answer(frames.back());
-    frames.back().rebuild(reply.data(), reply.size());
-    for (std::size_t f = 0; f < frames.size(); ++f) {
-      const auto flags = f + 1 < frames.size() ? zmq::send_flags::sndmore |
-                                                     zmq::send_flags::dontwait
-                                               : zmq::send_flags::dontwait;
+    if (count < 2) continue;
+    auto& last = frames[count - 1];
+    const std::string reply = answer(last);
+    last.rebuild(reply.data(), reply.size());
+    for (std::size_t f = 0; f < count; ++f) {
+      const auto flags =
+          f + 1 < count ? zmq::send_flags::sndmore | zmq::send_flags::dontwait
+                        : zmq::send_flags::dontwait;
       if (!socket.send(frames[f], flags)) break;
     }
   }

@@ -98,6 +98,36 @@ TEST_F(ApiTest, AnIdComesBack) {
       ask(json{{"op", "version"}, {"id", json::array()}}).contains("id"));
 }
 
+// Who polls is answered from what is known of the text by then, no otherwise
+// than the first time, and as who they are.
+TEST_F(ApiTest, ARepeatedRequestIsAnsweredAlike) {
+  for (const char* op : {"version", "subscribe", "tiers", "nonsense"}) {
+    const json request = {{"v", 1}, {"op", op}};
+    const auto first = api->answer(request.dump());
+    EXPECT_EQ(api->answer(request.dump()), first);
+    auto with_id = request;
+    with_id["id"] = 5;
+    auto expected = json::parse(first);
+    expected["id"] = 5;
+    EXPECT_EQ(json::parse(api->answer(with_id.dump())), expected);
+    EXPECT_EQ(api->answer(request.dump()), first);
+  }
+  const std::string pause = R"({"v":1,"op":"pause"})";
+  const Caller ada{Role::kReadOnly, "ada"};
+  const Caller nobody{Role::kNone, "nobody"};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(json::parse(api->answer(pause))["paused"], true);
+    EXPECT_EQ(json::parse(api->answer(pause, ada))["ok"], false);
+    EXPECT_EQ(json::parse(api->answer(pause, nobody))["ok"], false);
+    EXPECT_EQ(ask(json{{"op", "resume"}})["paused"], false);
+  }
+  // More texts than it remembers.
+  for (std::size_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(ask(R"({"v":1,"op":"version")" + std::string(i, ' ') + "}")["ok"],
+              true);
+  }
+}
+
 TEST_F(ApiTest, Status) {
   const auto answer = ask(json{{"op", "status"}});
   EXPECT_EQ(answer["ok"], true);
