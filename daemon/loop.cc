@@ -21,6 +21,9 @@ constexpr Nanos kObserverRest = 10'000'000;
 constexpr Nanos kPlanRest = 2'000'000;
 constexpr Nanos kGlance = 100'000'000;
 
+// Places in what is waited for; the rest come and go.
+enum Waiting : std::size_t { kRequests, kSignals, kMoves };
+
 }  // namespace
 
 Loop::Loop(Parts parts, Options options)
@@ -50,10 +53,24 @@ bool Loop::told_to_stop() {
   return false;
 }
 
+// Plans are made from what the job's observer tells, and need no samples.
+void Loop::warn_unsampled() {
+  auto& service = parts_.service;
+  if (options_.sampled || warned_unsampled_ || service.plans() ||
+      service.managed().empty()) {
+    return;
+  }
+  warned_unsampled_ = true;
+  service.notice(
+      "no samples will come (source none): policies have nothing to go by, and "
+      "no page will move; set \"source\" to perf, or to pages where there is "
+      "no PMU (thermocline doctor tells), and restart thermoclined");
+}
+
 void Loop::log_new_notices() {
   const auto& notices = parts_.service.notices();
   for (; notices_logged_ < notices.size(); ++notices_logged_) {
-    parts_.log(notices[notices_logged_]);
+    parts_.warn(notices[notices_logged_]);
   }
 }
 
@@ -74,37 +91,43 @@ void Loop::end_window() {
     service.notice("no samples: " + status.error().message);
   }
   had_target_ = had_target_ || !service.managed().empty();
+  warn_unsampled();
   log_new_notices();
   if (parts_.window_ended) parts_.window_ended();
+}
+
+void Loop::watch_observer(Nanos now, Nanos& until) {
+  observer_at_ = 0;
+  if (parts_.observer == nullptr) return;
+  if (observer_rests_until_ > now) {
+    until = std::min(until, observer_rests_until_);
+    return;
+  }
+  observer_at_ = waiting_.size();
+  waiting_.push_back({parts_.observer->descriptor(), POLLIN, 0});
 }
 
 // Until something is to be done.
 Status Loop::sleep(bool more) {
   const Nanos now = parts_.kernel.now();
-  std::vector<pollfd> waiting{{parts_.server.descriptor(), POLLIN, 0},
-                              {parts_.signals, POLLIN, 0},
-                              {parts_.service.moves_descriptor(), POLLIN, 0}};
+  waiting_.assign({{parts_.server.descriptor(), POLLIN, 0},
+                   {parts_.signals, POLLIN, 0},
+                   {parts_.service.moves_descriptor(), POLLIN, 0}});
   Nanos until = next_window_;
-  const int sampler = parts_.sources.watch(waiting, now);
+  const int sampler = parts_.sources.watch(waiting_, now);
   if (sampler >= 0) until = std::min(until, now + sampler * Nanos{1'000'000});
   if (!parts_.service.managed().empty()) until = std::min(until, next_glance_);
   if (const auto due = parts_.service.next_due()) until = std::min(until, *due);
-  if (parts_.observer != nullptr) {
-    if (observer_rests_until_ <= now) {
-      waiting.push_back({parts_.observer->descriptor(), POLLIN, 0});
-    } else {
-      until = std::min(until, observer_rests_until_);
-    }
-  }
+  watch_observer(now, until);
   const Nanos left = more ? 0 : std::max<Nanos>(0, until - now);
   const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
-  const int ready = ::ppoll(waiting.data(), waiting.size(), &wait, nullptr);
+  const int ready = ::ppoll(waiting_.data(), waiting_.size(), &wait, nullptr);
   if (ready >= 0 || errno == EINTR) return {};
   return io(std::string("poll failed: ") + std::strerror(errno));
 }
 
 void Loop::hear_observer(Nanos now) {
-  if (parts_.observer == nullptr || observer_rests_until_ > now) return;
+  if (observer_at_ == 0 || !woken_by(observer_at_)) return;
   const auto events = parts_.observer->poll();
   for (const auto& event : events) parts_.service.hear(event);
   if (events.empty()) return;
@@ -119,11 +142,12 @@ Status Loop::run() {
 }
 
 Status Loop::turn() try {
+  warn_unsampled();
   log_new_notices();
   bool more = false;
   for (;;) {
     if (auto slept = sleep(more); !slept) return slept;
-    if (told_to_stop()) return {};
+    if (woken_by(kSignals) && told_to_stop()) return {};
     const Nanos now = parts_.kernel.now();
     more = parts_.server.serve(answers_, now);
     if (now >= next_glance_) {
@@ -132,7 +156,7 @@ Status Loop::turn() try {
     }
     parts_.sources.read(parts_.service, now, false);
     hear_observer(now);
-    parts_.service.collect_moves();
+    if (woken_by(kMoves)) parts_.service.collect_moves();
     if (parts_.service.plans()) parts_.service.follow_plans();
     if (now >= next_window_) {
       end_window();

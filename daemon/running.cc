@@ -123,11 +123,13 @@ Status serve(const RunningService& running) {
   Loop loop({running.kernel, service, *server, *sources,
              observer ? &*observer : nullptr, running.signals,
              [](const std::string& line) { spdlog::info(line); },
+             [](const std::string& line) { spdlog::warn(line); },
              [&reload] { reload(); },
              [&keeper] {
                if (keeper) keeper->window_ended();
              }},
-            {settings.interval_ms * 1'000'000, settings.exit_with_target});
+            {settings.interval_ms * 1'000'000, settings.exit_with_target,
+             settings.source != "none"});
   if (auto status = tell_ready(running.invocation.ready_fd); !status) {
     return status;
   }
