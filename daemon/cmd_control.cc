@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/asking.h"
+#include "daemon/byte_size.h"
 #include "daemon/commands.h"
 #include "daemon/units.h"
 
@@ -98,7 +99,7 @@ void add_budget(CLI::App& root, Outcome& outcome) {
                     command);
   auto* rate = command->add_option("rate", given->budget,
                                    "bytes/s (64M, 1G; 0: move nothing)");
-  rate->transform(CLI::AsSizeValue(false));
+  takes_bytes(*rate);
   command->callback([given, rate, &outcome] {
     if (rate->count() == 0) {
       return run(*given, {{"op", "status"}}, show_budget, outcome);

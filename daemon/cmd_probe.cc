@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "daemon/byte_size.h"
 #include "daemon/commands.h"
 #include "daemon/probe_report.h"
 #include "daemon/progress.h"
@@ -149,11 +150,10 @@ void add_probe(CLI::App& root, Outcome& outcome) {
                    "threads for bandwidth; default: one for each CPU of the "
                    "nearest node")
       ->check(CLI::Range(1, 1 << 20));
-  command
-      ->add_option("--size", given->options.size,
-                   "memory to go through, such as 512M; default: four times "
-                   "the caches (--quick: twice)")
-      ->transform(CLI::AsSizeValue(false));
+  takes_bytes(*command->add_option(
+      "--size", given->options.size,
+      "memory to go through, such as 512M; default: four times the caches "
+      "(--quick: twice)"));
   command
       ->add_option("--repeats", given->repeats,
                    "measurements of which the median counts; default: 5 "

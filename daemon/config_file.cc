@@ -94,6 +94,22 @@ Status check_settings(const json& said) {
   return {};
 }
 
+Result<json> parse_config(const std::string& text, const std::string& name) {
+  json said;
+  try {
+    said = json::parse(text, nullptr, true, /*ignore_comments=*/true);
+  } catch (const json::parse_error& error) {
+    return corrupt(name + ":" + line_of(text, error.byte) +
+                   ": this is not JSON (with // comments)");
+  } catch (const json::out_of_range&) {
+    return corrupt(name + ": it has a number that is too large, like 1e999");
+  }
+  if (auto status = check_settings(said); !status) {
+    return status.error().within(name);
+  }
+  return said;
+}
+
 Result<json> read_config(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -101,17 +117,7 @@ Result<json> read_config(const std::string& path) {
     return not_found("the configuration file " + path +
                      " cannot be read; thermoclined --print-config writes one");
   }
-  json said;
-  try {
-    said = json::parse(text.str(), nullptr, true, /*ignore_comments=*/true);
-  } catch (const json::parse_error& error) {
-    return corrupt(path + ":" + line_of(text.str(), error.byte) +
-                   ": this is not JSON (with // comments)");
-  }
-  if (auto status = check_settings(said); !status) {
-    return status.error().within(path);
-  }
-  return said;
+  return parse_config(text.str(), path);
 }
 
 }  // namespace thermocline

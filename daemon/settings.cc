@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "daemon/byte_size.h"
 #include "daemon/config_file.h"
 #include "daemon/guard_switches.h"
 #include "daemon/paths.h"
@@ -38,13 +39,8 @@ json value_of(const json& like, const std::string& text) {
   if (like.is_string()) return text;
   auto value = json::parse(text, nullptr, false);
   if (value.is_discarded() && like.is_number_integer()) {
-    std::string bytes = text;
-    static const CLI::AsSizeValue kSize(false);
-    try {
-      if (kSize(bytes).empty()) value = json::parse(bytes, nullptr, false);
-    } catch (const CLI::ValidationError&) {
-      // Refused as the text that it is, by the option's name.
-    }
+    // What is none is refused as the text that it is, by the option's name.
+    if (const auto bytes = byte_size(text)) value = *bytes;
   }
   return value.is_discarded() ? json(text) : value;
 }
@@ -254,6 +250,13 @@ Result<Settings> reread_settings(const std::string& config, int argc,
   const auto line = parse(argc, argv, status);
   CHECK(line.has_value());  // it was good before
   return settled(*read, line->said);
+}
+
+Result<Settings> settings_from(const std::string& text,
+                               const std::string& name) {
+  auto read = parse_config(text, name);
+  if (!read) return read.error();
+  return settled(*read, json::object());
 }
 
 std::string config_text(const Settings& settings) {

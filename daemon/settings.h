@@ -121,6 +121,11 @@ ParsedSettings parse_settings(int argc, const char* const* argv);
 Result<Settings> reread_settings(const std::string& config, int argc,
                                  const char* const* argv);
 
+/// Settings of a configuration file's text alone; `name` is what errors call
+/// it. Errors: as reread_settings(), but for kNotFound.
+Result<Settings> settings_from(const std::string& text,
+                               const std::string& name);
+
 /// A configuration file that says the same: every key with its help, range and
 /// value.
 std::string config_text(const Settings& settings);

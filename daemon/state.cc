@@ -1,8 +1,11 @@
 #include "daemon/state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 
 namespace thermocline {
 namespace {
@@ -25,12 +28,31 @@ struct Row {
 };
 static_assert(sizeof(Row) == 40);
 constexpr std::size_t kLeastRow = 36;
+// Windows and seconds since 1970 are below this, and so is what is added.
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
+// As far as a weight may be asked for.
+constexpr double kLeastWeight = 1e-6;
+constexpr double kMostWeight = 1e6;
 
-// Everything read is doubted: get<> would throw on another type.
+// Everything read is doubted: get<> would throw on another type, and converts
+// a number that does not fit to whatever comes of it.
 template <typename T>
 T number(const json& from, const char* key) {
   const auto at = from.find(key);
-  return at != from.end() && at->is_number() ? at->get<T>() : T{};
+  if (at == from.end()) return T{};
+  if constexpr (std::is_floating_point_v<T>) {
+    return at->is_number() ? at->get<T>() : T{};
+  } else if (at->is_number_unsigned()) {
+    const auto value = at->get<std::uint64_t>();
+    return std::in_range<T>(value) ? static_cast<T>(value) : T{};
+  } else {
+    const auto value = at->is_number_integer() ? at->get<std::int64_t>() : 0;
+    return std::in_range<T>(value) ? static_cast<T>(value) : T{};
+  }
+}
+
+bool counted(std::int64_t number) {
+  return number >= 0 && number < kMostCounted;
 }
 
 std::string text(const json& from, const char* key) {
@@ -83,9 +105,8 @@ Result<std::vector<RegionMemory>> unpacked(const json& from) {
     if (row.end <= row.start) return corrupt("the state's regions are damaged");
     RegionMemory one{row.start,   row.end,  row.loads, row.stores,
                      row.heat_ns, row.tier, {}};
-    // Written so that what is not a number is none.
-    if (!(one.loads >= 0)) one.loads = 0;
-    if (!(one.stores >= 0)) one.stores = 0;
+    if (!std::isfinite(one.loads) || one.loads < 0) one.loads = 0;
+    if (!std::isfinite(one.stores) || one.stores < 0) one.stores = 0;
     one.guards = {row.moved_ago, row.rest, row.came_from, row.bounces,
                   row.failures};
     out.push_back(one);
@@ -176,6 +197,7 @@ Result<State> state_from(const std::string& bytes) {
   }
   State out;
   out.saved_at_s = number<std::int64_t>(all, "saved_at_s");
+  if (!counted(out.saved_at_s)) return corrupt("the state's time is damaged");
   out.restarts = number<std::uint64_t>(all, "restarts");
   out.tiers = texts(all, "tiers");
   out.configured = controls(all, "configured");
@@ -189,11 +211,14 @@ Result<State> state_from(const std::string& bytes) {
     if (!one.is_object()) return corrupt("the state's targets are damaged");
     auto regions = unpacked(one);
     if (!regions) return regions.error();
+    const auto window = number<std::int64_t>(one, "window");
+    if (!counted(window)) return corrupt("the state's windows are damaged");
     const double weight = number<double>(one, "weight");
+    const bool weighs = weight >= kLeastWeight && weight <= kMostWeight;
     out.targets.push_back(
         {number<int>(one, "pid"), number<std::uint64_t>(one, "started"),
-         text(one, "name"), number<std::int64_t>(one, "window"),
-         FastShare{weight > 0 ? weight : 1, number<Bytes>(one, "minimum")},
+         text(one, "name"), window,
+         FastShare{weighs ? weight : 1, number<Bytes>(one, "minimum")},
          *std::move(regions), blacklist(one)});
   }
   return out;

@@ -58,6 +58,7 @@ TEST_F(Cli, Usage) {
   expect_refused({"--interval", "0"}, "--interval", 2);
   expect_refused({"--headroom", "2"}, "--headroom", 2);
   expect_refused({"--budget", "much"}, "--budget", 2);
+  expect_refused({"--budget", "5X"}, "--budget", 2);
   expect_refused({"--agent", "a", "--policy", "first_touch"}, "--agent", 2);
   expect_refused({"surplus"}, "surplus", 2);
 }

@@ -101,6 +101,7 @@ TEST_F(Config, TargetsAndGuardsAreListed) {
 TEST_F(Config, NamesWhatIsWrong) {
   expect_refused("{\"interval\": 5,\n\n \"budget\" 3}", ":3:");
   expect_refused("[]", "object");
+  expect_refused(R"({"headroom": 1e999})", "too large");
   expect_refused(R"({"intervall": 5})", "did you mean \"interval\"?");
   expect_refused(R"({"moon": 5})", "--print-config");
   expect_refused(R"({"interval": 0})", "outside [1, 3600000]");

@@ -229,6 +229,8 @@ TEST_F(Live, CommandsChangeARunningDaemon) {
             std::string::npos);
   EXPECT_EQ(said({"budget", "64M"}), "0 moves may use 64.0 MiB/s\n");
   EXPECT_EQ(said({"budget"}), "0 moves may use 64.0 MiB/s\n");
+  EXPECT_NE(said({"budget", "5X"}).find("write it like 67108864, 64M or 1G"),
+            std::string::npos);
   EXPECT_EQ(said({"pause"}).substr(0, 8), "0 paused");
   EXPECT_EQ(said({"resume"}), "0 moves are made again\n");
   EXPECT_EQ(said({"policy", "histogram"}),

@@ -11,6 +11,7 @@
 #include "daemon/state_pool.h"
 #include "tests/daemon/scripted_kernel.h"
 #include "tests/daemon/scripted_policy.h"
+#include "tests/daemon/some_state.h"
 #include "tests/daemon/thermoclined_process.h"
 
 namespace thermocline {
@@ -18,28 +19,6 @@ namespace {
 
 constexpr Address kBase = Address{1} << 30;
 constexpr Bytes kRegion = 64 * ScriptedKernel::kPage;
-
-State some_state() {
-  State state;
-  state.saved_at_s = 100;
-  state.restarts = 2;
-  state.tiers = {"fast", "slow"};
-  state.configured = {"hottest_first", "{}", 5, false};
-  state.now = {"histogram", "{}", 7, true};
-  state.moved_bytes = 9;
-  state.windows = 11;
-  state.history = {"window 1: ...", "eve asked to pause {}: done"};
-  RegionMemory region{kBase, kBase + kRegion, 2.5F, 1, 4, 1, {}};
-  region.guards = {3, 2, 0, 1, 2};
-  state.targets = {{7,
-                    1007,
-                    "job",
-                    11,
-                    {2.5, 4096},
-                    {region, region},
-                    {{kBase, kBase + kRegion, 5, 13, 1}}}};
-  return state;
-}
 
 TEST(StateBytes, ComeBackAsTheyWere) {
   const auto state = some_state();
@@ -105,6 +84,30 @@ TEST(StateBytes, DamageIsFoundOrHarmless) {
   }
   EXPECT_FALSE(state_from(""));
   EXPECT_FALSE(state_from("\xa0"));
+}
+
+// What is of the right type and still makes no sense.
+TEST(StateBytes, NumbersBeyondReasonAreDamage) {
+  const auto with = [](const char* pointer, const nlohmann::json& value) {
+    auto all = nlohmann::json::from_cbor(to_bytes(some_state()));
+    all[nlohmann::json::json_pointer(pointer)] = value;
+    std::string text;
+    nlohmann::json::to_cbor(all, text);
+    return state_from(text);
+  };
+  for (const std::int64_t number : {std::int64_t{-1}, INT64_MAX, INT64_MIN}) {
+    EXPECT_EQ(with("/saved_at_s", number).error().code, Error::Code::kCorrupt);
+    EXPECT_EQ(with("/targets/0/window", number).error().code,
+              Error::Code::kCorrupt);
+  }
+  for (const double weight : {0.0, -1.0, 1e300, 0.0 / 0.0}) {
+    const auto read = with("/targets/0/weight", weight);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->targets[0].share.weight, 1);
+  }
+  const auto read = with("/targets/0/pid", std::uint64_t{1} << 40);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->targets[0].pid, 0) << "which no process has";
 }
 
 TEST(StatePoolFile, KeepsWhatWasWrittenLast) {

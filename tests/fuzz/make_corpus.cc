@@ -1,6 +1,6 @@
-// make_corpus DIRECTORY: writes the seeds of the trace and block targets and
-// the example of the format, all the same each time:
-//   DIRECTORY/tests/fuzz/corpus/{trace,block}/seed_*
+// make_corpus DIRECTORY: writes the seeds of the targets below and the example
+// of the format, all the same each time:
+//   DIRECTORY/tests/fuzz/corpus/{trace,block,state,config}/seed_*
 //   DIRECTORY/traces/samples/small.trace, only where it is missing
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +9,8 @@
 #include <iterator>
 #include <string>
 
+#include "daemon/settings.h"
+#include "tests/daemon/some_state.h"
 #include "tests/traces/small_trace.h"
 #include "traces/block.h"
 #include "traces/trace_file.h"
@@ -82,17 +84,51 @@ void make_block_seeds(const fs::path& to, const Trace& small) {
   save(to / "seed_unknown", ByteVector{99, 2, 0, 1, 2});
 }
 
+void save(const fs::path& path, const std::string& text) {
+  save(path, ByteSpan(reinterpret_cast<const std::uint8_t*>(text.data()),
+                      text.size()));
+}
+
+void make_state_seeds(const fs::path& to) {
+  auto state = some_state();
+  save(to / "seed_whole", to_bytes(state));
+  // Set by hand and not yet forgotten, for a service that starts as before.
+  state.configured = {"hottest_first", "{}", Bytes{256} << 20, false};
+  save(to / "seed_by_hand", to_bytes(state));
+  state.targets[0].regions.clear();
+  state.history.clear();
+  save(to / "seed_small", to_bytes(state));
+  state.tiers = {"other"};
+  save(to / "seed_other_tiers", to_bytes(state));
+  save(to / "seed_nothing", to_bytes(State()));
+}
+
+void make_config_seeds(const fs::path& to) {
+  save(to / "seed_default", config_text(Settings()));
+  save(to / "seed_rules",
+       R"({"targets": [{"cgroup": "jobs", "weight": 2, "minimum": 4096},
+             {"exe": "python3", "user": 0, "least": 5, "children": false}],
+ "without": ["slowdown", "pressure"], "pids": [1, 2]})");
+  save(to / "seed_policy",
+       R"({"policy": "histogram", "options": {"cooling": 0.5}, // mine
+ "budget": 5, "interval": 250, "headroom": 1e-3, "dry_run": true})");
+  save(to / "seed_agent", R"({"agent": "a.pt", "source": "perf"})");
+  save(to / "seed_too_large", R"({"headroom": 1e999})");
+}
+
 void make_all(const fs::path& root) {
   Trace small = small_trace();
   const auto sample = root / "traces/samples/small.trace";
   fs::create_directories(sample.parent_path());
   if (!fs::exists(sample)) save(sample, bytes_of(small));
   small.samples.resize(20);
-  for (const char* name : {"trace", "block"}) {
+  for (const char* name : {"trace", "block", "state", "config"}) {
     fs::create_directories(root / "tests/fuzz/corpus" / name);
   }
   make_trace_seeds(root / "tests/fuzz/corpus/trace", small);
   make_block_seeds(root / "tests/fuzz/corpus/block", small);
+  make_state_seeds(root / "tests/fuzz/corpus/state");
+  make_config_seeds(root / "tests/fuzz/corpus/config");
 }
 
 }  // namespace
