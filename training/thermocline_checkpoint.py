@@ -21,7 +21,7 @@ Nothing is pickled, so that a pool from elsewhere can be read without fear.
 
 An optimizer keeps nothing before its first step: make the pool after it, or
 give slot_bytes. The library is looked for in $THERMOCLINE_CHECKPOINT_LIBRARY,
-then in build/release/lib beside this folder.
+then in build/release/lib beside this folder, then where it is installed.
 """
 import ctypes
 import json
@@ -44,10 +44,14 @@ class _Piece(ctypes.Structure):
 
 
 def _library():
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
-                          "build", "release", "lib",
-                          "libthermocline_checkpoint.so")
-    path = os.environ.get("THERMOCLINE_CHECKPOINT_LIBRARY", beside)
+    here = os.path.dirname(os.path.abspath(__file__))
+    name = "libthermocline_checkpoint.so.0"
+    path = os.environ.get("THERMOCLINE_CHECKPOINT_LIBRARY")
+    if path is None:
+        built = os.path.join(here, "..", "build", "release", "lib", name)
+        installed = os.path.join(here, "..", "..", name)
+        there = [each for each in (built, installed) if os.path.exists(each)]
+        path = there[0] if there else name  # the loader's own places
     try:
         library = ctypes.CDLL(path)
     except OSError as error:

@@ -1,0 +1,15 @@
+# Run when all is installed: the service's file and configuration, which belong
+# to the system where the prefix is /usr, and to the prefix elsewhere.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(etc /etc)
+  set(units /lib/systemd/system)
+else()
+  cmake_path(ABSOLUTE_PATH etc BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+  set(units "${CMAKE_INSTALL_PREFIX}/lib/systemd/system")
+endif()
+file(READ "${package}/thermoclined.service" unit)
+string(REPLACE "=/usr/" "=${CMAKE_INSTALL_PREFIX}/" unit "${unit}")
+string(REPLACE "/etc/thermocline" "${etc}/thermocline" unit "${unit}")
+file(WRITE "${made}/thermoclined.service" "${unit}")
+file(INSTALL "${made}/thermoclined.service" DESTINATION "${units}")
+file(INSTALL "${made}/thermoclined.json" DESTINATION "${etc}/thermocline")
