@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the shell examples (```sh blocks) of the README and of the guide, each
+# Runs the shell examples (```sh blocks) of the README and of the guides, each
 # command by itself; fails with the first that fails.
 #   readme.sh BUILD_DIRECTORY
 set -euo pipefail
@@ -10,7 +10,7 @@ while read -r line; do
   echo "\$ $line"
   bash -euc "${line//build\/release/$build}" || { echo "readme: that failed"; exit 1; }
   count=$((count + 1))
-done < <(cat README.md daemon/GUIDE.md | sed -n '/^```sh$/,/^```$/p' | grep -v "^\`\`\`")
+done < <(cat README.md daemon/GUIDE.md policies/GUIDE.md | sed -n '/^```sh$/,/^```$/p' | grep -v "^\`\`\`")
 ((count)) || { echo "readme: no commands found"; exit 1; }
 lines=$(wc -l <README.md)
 ((lines <= 150)) || { echo "readme: $lines lines, at most 150"; exit 1; }
