@@ -40,7 +40,8 @@ Result<std::string> aggregate_setting(const AggregateRequest& request) {
   if (!request.options.empty()) {
     json = nlohmann::json::parse(request.options, nullptr, false);
     if (json.is_discarded()) {
-      return invalid("--aggregate-options: not JSON: " + request.options);
+      return invalid("--aggregate-options " + request.options +
+                     " is not JSON; give an object, as in '{\"NAME\": VALUE}'");
     }
   }
   auto options = read_options<AggregationOptions>(json);

@@ -10,6 +10,7 @@
 #include "daemon/printable.h"
 #include "daemon/torch_programs.h"
 #include "daemon/units.h"
+#include "daemon/work.h"
 #include "training/checkpoint.h"
 
 namespace thermocline {
@@ -124,8 +125,14 @@ Status list(const Arguments& arguments) {
 Status verify(const Arguments& arguments) {
   auto pool = CheckpointPool::open_to_read(arguments.pool);
   if (!pool) return pool.error();
-  for (const auto& one : pool->list()) {
+  const auto all = pool->list();
+  Work work(false, OnStop::kLeave);
+  double done = 0;
+  for (const auto& one : all) {
+    work.show(done++ / static_cast<double>(all.size()),
+              "checking slot " + std::to_string(one.slot));
     const auto whole = pool->verify(one.slot);
+    work.clear();
     if (whole) {
       std::printf("slot %u: checkpoint %ju, step %ju, whole\n", one.slot,
                   one.contents.header.sequence, one.contents.header.step);

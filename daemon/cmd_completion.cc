@@ -1,11 +1,16 @@
 // thermocline completion: what a shell needs to complete our command lines,
 // made from the tables that parse them.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "daemon/commands.h"
+#include "daemon/export_options.h"
+#include "daemon/train_options.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
@@ -42,15 +47,52 @@ std::string first_sentence(const std::string& text) {
   return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
+// What another program parses for a command is in its own table.
+struct Elsewhere {
+  Elsewhere() {
+    add_train_options(train, train_settings);
+    add_export_options(exporting, export_settings);
+  }
+  // The command itself, or the table of the program that it becomes.
+  const CLI::App& table_of(const CLI::App& command) const {
+    if (command.get_name() == "train") return train;
+    const auto* parent = command.get_parent();
+    const bool pool = parent != nullptr && parent->get_name() == "checkpoint";
+    return pool && command.get_name() == "export" ? exporting : command;
+  }
+  TrainSettings train_settings;
+  ExportSettings export_settings;
+  CLI::App train;
+  CLI::App exporting;
+};
+
+// Those of the command, and of its verbs.
+std::vector<const CLI::Option*> options_of(const CLI::App& command,
+                                           const Elsewhere& elsewhere) {
+  const auto& table = elsewhere.table_of(command);
+  auto out = table.get_options();
+  for (const CLI::App* verb : command.get_subcommands({})) {
+    for (const CLI::Option* option : elsewhere.table_of(*verb).get_options()) {
+      const bool known =
+          std::any_of(out.begin(), out.end(), [&](const CLI::Option* other) {
+            return other->get_name() == option->get_name();
+          });
+      if (!known) out.push_back(option);
+    }
+  }
+  return out;
+}
+
 // Files, where an option's value or an argument is due; a job's own words
 // after "--".
 std::string bash(const CLI::App& app) {
+  const Elsewhere elsewhere;
   std::string commands;
   std::string cases;
   for (const CLI::App* command : app.get_subcommands({})) {
     commands += " " + command->get_name();
     std::vector<std::string> words;
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : options_of(*command, elsewhere)) {
       for (auto& name : names(*option)) words.push_back(std::move(name));
     }
     for (const CLI::App* verb : command->get_subcommands({})) {
@@ -83,12 +125,13 @@ std::string bash(const CLI::App& app) {
 }
 
 std::string fish(const CLI::App& app) {
+  const Elsewhere elsewhere;
   std::string out = "# fish completion of thermocline.\n";
   for (const CLI::App* command : app.get_subcommands({})) {
     out += "complete -c thermocline -n __fish_use_subcommand -a " +
            command->get_name() + " -d " +
            quoted(first_sentence(command->get_description())) + "\n";
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : options_of(*command, elsewhere)) {
       if (option->get_lnames().empty()) continue;
       out += "complete -c thermocline -n '__fish_seen_subcommand_from " +
              command->get_name() + "' -l " + option->get_lnames().front();
@@ -116,7 +159,7 @@ void add_completion(CLI::App& root, Outcome& outcome) {
   command->callback([shell, &root, &outcome] {
     const std::string text = *shell == "bash" ? bash(root) : fish(root);
     if (std::fputs(text.c_str(), stdout) < 0) {
-      outcome.fail(io("standard output: cannot write"));
+      outcome.fail(file_failure("write", "standard output", errno));
     }
   });
 }

@@ -6,12 +6,14 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "daemon/commands.h"
 #include "daemon/estimate_report.h"
 #include "daemon/placement_file.h"
 #include "daemon/policy_maker.h"
 #include "daemon/units.h"
+#include "daemon/work.h"
 
 namespace thermocline {
 namespace {
@@ -25,6 +27,7 @@ struct Arguments {
   std::string sweep;
   std::size_t objects = 10;
   bool json = false;
+  bool quiet = false;
 };
 
 struct Range {
@@ -72,7 +75,9 @@ Result<std::vector<StaticPlacement>> by_policy(const Arguments& given,
   if (!given.agent.empty()) {
     auto json = nlohmann::json::parse(options.empty() ? "{}" : options, nullptr,
                                       /*allow_exceptions=*/false);
-    if (!json.is_object()) return invalid("--options is no JSON object");
+    if (!json.is_object())
+      return invalid("--options " + given.options +
+                     " is no JSON object; as in '{\"NAME\": VALUE}'");
     json["agent"] = given.agent;
     options = json.dump();
   }
@@ -133,15 +138,23 @@ Status check(Arguments& given) {
   const int asked = int{!given.placement.empty()} + int{!given.sweep.empty()} +
                     int{!given.policy.empty() || !given.agent.empty()};
   if (asked != 1) {
-    return invalid("needs one of --placement, --policy and --sweep");
+    return invalid(
+        "needs one of --placement, --policy and --sweep; see thermocline "
+        "estimate --help");
   }
   if (!given.agent.empty()) {
     if (given.policy.empty()) given.policy = "learned";
     if (given.policy != "learned") {
-      return invalid("--agent is for policy learned, not " + given.policy);
+      return invalid("--agent is for policy learned, not " + given.policy +
+                     "; leave one of them out");
     }
   }
-  if (!given.sweep.empty()) {  // before traces are read
+  // What can be told before traces are read.
+  if (!given.policy.empty() && given.agent.empty()) {
+    const auto policy = make_policy(given.policy, given.options);
+    if (!policy) return policy.error();
+  }
+  if (!given.sweep.empty()) {
     if (const auto range = parse_sweep(given.sweep); !range) {
       return range.error();
     }
@@ -151,7 +164,10 @@ Status check(Arguments& given) {
 
 void run(Arguments& given, Outcome& outcome) {
   if (auto ok = check(given); !ok) return outcome.fail(ok.error(), 2);
-  auto input = EstimateInput::load(given.files);
+  std::optional<Work> work(std::in_place, given.quiet, OnStop::kLeave);
+  auto input = EstimateInput::load(
+      given.files,
+      [&work](const std::string& file) { return work->reading(file); });
   if (!input) return outcome.fail(input.error());
   const Differential& made = input->differential;
   const auto memory = JobMemory::of(made, input->either());
@@ -167,6 +183,9 @@ void run(Arguments& given, Outcome& outcome) {
                         objects, phases_of(made), title(given),
                         {},      detailed,        given.objects};
   for (StaticPlacement& placement : *chosen) {
+    work->show(static_cast<double>(report.rows.size()) /
+                   static_cast<double>(chosen->size()),
+               "estimating " + placement.name);
     EstimateRow row;
     row.breakdown = detailed
                         ? break_down(made, placement.schedule(), report.phases,
@@ -180,6 +199,7 @@ void run(Arguments& given, Outcome& outcome) {
     row.placement = std::move(placement);
     report.rows.push_back(std::move(row));
   }
+  work.reset();
   if (given.json) {
     std::printf("%s\n",
                 to_json(report)
@@ -242,6 +262,7 @@ void add_estimate(CLI::App& root, Outcome& outcome) {
   command
       ->add_option("--windows", given->files.windows,
                    "pieces into which the runs are cut, by work done")
+      ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   command
       ->add_option("--phases", given->files.phases,
@@ -253,6 +274,7 @@ void add_estimate(CLI::App& root, Outcome& outcome) {
   command->add_option("--objects", given->objects, "objects to show; 0: all")
       ->capture_default_str();
   command->add_flag("--json", given->json, "as JSON, times in nanoseconds");
+  command->add_flag("-q,--quiet", given->quiet, "no progress");
   command->callback([given, &outcome] { run(*given, outcome); });
 }
 

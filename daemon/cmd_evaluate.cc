@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "daemon/commands.h"
 #include "daemon/evaluate_arguments.h"
@@ -61,7 +62,11 @@ Status add_tuned(Arguments& given, std::vector<std::string>& notes) {
     ++variants;
   }
   if (variants == 0) {
-    return invalid(given.tuned + ": tunes none of the policies evaluated");
+    return invalid(
+        given.tuned +
+        ": tunes none of the policies evaluated; name one of its own with "
+        "--policies: " +
+        tuned->names());
   }
   if (!tuned->complete) {
     notes.push_back(given.tuned + ": tuning was stopped early");
@@ -75,26 +80,26 @@ void run(Arguments& given, Outcome& outcome) {
   if (auto ok = given.read(notes); !ok) return outcome.fail(ok.error(), 2);
   if (auto ok = add_tuned(given, notes); !ok)
     return outcome.fail(ok.error(), 2);
-  const auto jobs = given.load();
-  if (!jobs) return outcome.fail(jobs.error());
+  std::optional<Work> work(std::in_place, given.quiet);
+  const auto jobs = given.load(*work);
+  if (!jobs) return outcome.fail(jobs.error(), status_of(jobs.error()));
+  work.emplace(given.quiet);  // notes begin a line
   notes.insert(notes.end(), jobs->notes.begin(), jobs->notes.end());
   for (const auto& note : notes) {
     if (!given.json) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   std::vector<EvaluatedTable> tables;
-  const auto ok = [&] {
-    const EvaluateProgress progress(given.quiet);
-    return evaluate(
-        jobs->jobs, given.table,
-        [&](double share, const std::string& now) {
-          return progress.show(share, now);
-        },
-        tables);
-  }();
+  const auto ok = evaluate(
+      jobs->jobs, given.table,
+      [&](double share, const std::string& now) {
+        return work->show(share, now);
+      },
+      tables);
+  work.reset();
   show(given, tables, notes, bool{ok});
   if (!ok) {
-    outcome.fail(interrupted("stopped; the table has what was done until then"),
-                 EvaluateProgress::exit_status());
+    outcome.fail(stopped("the table has what was done until then"),
+                 stop_status());
   } else if (any_failed(tables)) {
     outcome.fail(invalid("not every policy could be evaluated; see the table"));
   }

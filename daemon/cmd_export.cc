@@ -8,9 +8,13 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "daemon/commands.h"
+#include "daemon/units.h"
+#include "daemon/work.h"
 #include "traces/export.h"
+#include "traces/replace_file.h"
 #include "traces/trace_file.h"
 
 namespace thermocline {
@@ -23,6 +27,7 @@ struct Arguments {
   bool json = false;
   bool csv = false;
   bool force = false;
+  bool quiet = false;
 };
 
 // Where the text goes: a new file, or standard output.
@@ -52,7 +57,7 @@ class Output {
       return invalid(path +
                      ": exists already; name another file or use --force");
     }
-    return io(path + ": cannot create: " + std::strerror(errno));
+    return file_failure("create", path, errno);
   }
 
   bool put(std::string_view text) {
@@ -67,6 +72,14 @@ class Output {
     }
     return true;
   }
+  /// Half a list would pass for a whole one.
+  void remove() const {
+    struct stat what {};
+    if (descriptor_ > STDERR_FILENO && fstat(descriptor_, &what) == 0 &&
+        S_ISREG(what.st_mode)) {
+      unlink(path_.c_str());
+    }
+  }
   int error() const { return error_; }
   const std::string& path() const { return path_; }
 
@@ -77,25 +90,40 @@ class Output {
 };
 
 void run(const Arguments& given, Outcome& outcome) {
-  const auto read = read_trace(given.file);
-  if (!read) return outcome.fail(read.error());
+  std::optional<Work> work(std::in_place, given.quiet);
+  const auto read = read_trace(given.file, work->reading(given.file));
+  if (!read) return outcome.fail(read.error(), status_of(read.error()));
   Output output;
   if (!given.output.empty()) {
     const auto status = output.open_file(given.output, given.file, given.force);
     if (!status) return outcome.fail(status.error());
   }
-  const TextSink sink = [&](std::string_view text) { return output.put(text); };
+  // Progress among what is printed would be in its way.
+  const bool to_file = !given.output.empty();
+  if (!to_file) work.emplace(true);
+  Bytes bytes = 0;
+  const TextSink sink = [&](std::string_view text) {
+    bytes += text.size();
+    return work->say("writing " + output.path() + ", " +
+                     show_bytes(static_cast<double>(bytes))) &&
+           output.put(text);
+  };
   const bool whole =
       given.json
           ? export_json(read->trace, given.list, sink)
           : export_csv(read->trace, given.list.empty() ? "samples" : given.list,
                        sink);
-  if (!whole && output.error() == EPIPE) {
+  work.reset();
+  if (!whole && stop_asked()) {
+    output.remove();
+    outcome.fail(stopped(to_file ? output.path() + " was removed"
+                                 : "what was printed is not all"),
+                 stop_status());
+  } else if (!whole && output.error() == EPIPE) {
     // The reader has seen enough; as a shell reports a death by SIGPIPE.
     outcome.status = 128 + SIGPIPE;
   } else if (!whole) {
-    outcome.fail(
-        io(output.path() + ": cannot write: " + std::strerror(output.error())));
+    outcome.fail(file_failure("write", output.path(), output.error()));
   } else if (!read->damage.empty()) {
     outcome.fail(corrupt(read->damage));
   }
@@ -123,9 +151,13 @@ void add_export(CLI::App& root, Outcome& outcome) {
   command->add_option("-o,--output", given->output,
                       "file to write; default: standard output");
   command->add_flag("--force", given->force, "replace an existing file");
+  command->add_flag("-q,--quiet", given->quiet, "no progress");
   command->callback([given, &outcome] {
     if (!given->json && !given->csv) {
-      return outcome.fail(invalid("export: say --csv or --json"), 2);
+      return outcome.fail(
+          invalid("export needs --csv or --json; the first has one list, the "
+                  "second all"),
+          2);
     }
     run(*given, outcome);
   });

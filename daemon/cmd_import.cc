@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "daemon/commands.h"
 #include "daemon/units.h"
+#include "daemon/work.h"
 #include "tracer/importer.h"
 #include "traces/trace_file.h"
 
@@ -30,7 +32,9 @@ Status add_pid(Arguments& given) {
   auto options = nlohmann::json::parse(
       given.import.options.empty() ? "{}" : given.import.options, nullptr,
       /*allow_exceptions=*/false);
-  if (!options.is_object()) return invalid("--options is no JSON object");
+  if (!options.is_object())
+    return invalid("--options " + given.import.options +
+                   " is no JSON object; as in '{\"NAME\": VALUE}'");
   options["pid"] = given.pid;
   given.import.options = options.dump();
   return {};
@@ -81,9 +85,14 @@ void run(Arguments& given, Outcome& outcome) {
   }
   auto input = ImportInput::open(given.file);
   if (!input) return outcome.fail(input.error());
+  std::optional<Work> work(std::in_place, given.quiet);
+  input->watch(work->reading(given.file));
   const auto imported = import_recording(*std::move(input), given.import);
-  if (!imported) return outcome.fail(imported.error());
+  if (!imported)
+    return outcome.fail(imported.error(), status_of(imported.error()));
+  work->say("writing " + given.output);
   const auto written = write_trace(given.output, imported->trace, given.force);
+  work.reset();
   if (!written) return outcome.fail(written.error());
   if (given.json) {
     print_json(*imported, given.output);
@@ -120,7 +129,8 @@ void add_import(CLI::App& root, Outcome& outcome) {
                     "of a cut or damaged recording, keep what precedes the "
                     "damage (exit status 1 all the same)");
   command->add_flag("--json", given->json, "report as JSON on standard output");
-  command->add_flag("-q,--quiet", given->quiet, "no summary, no notes");
+  command->add_flag("-q,--quiet", given->quiet,
+                    "no progress, no summary, no notes");
   command->callback([given, &outcome] { run(*given, outcome); });
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/torch_programs.h"
 #include "daemon/trace_info.h"
 #include "daemon/units.h"
+#include "daemon/work.h"
 #include "estimator/machine.h"
 #include "traces/iterations.h"
 #include "traces/summary.h"
@@ -172,7 +173,10 @@ void run(const std::vector<std::string>& files, bool json, Outcome& outcome) {
       }
       continue;
     }
-    const auto read = read_trace(file);
+    const auto read = [&file] {
+      Work work(false, OnStop::kLeave);
+      return read_trace(file, work.reading(file));
+    }();
     if (!read) {
       complain(read.error().message);
       continue;

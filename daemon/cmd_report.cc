@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "daemon/commands.h"
 #include "daemon/evaluate_arguments.h"
@@ -57,10 +58,10 @@ Status check_traces(const Arguments& given) {
       "all_fast one of the same command");
 }
 
-Result<std::vector<ReportedRun>> read_runs(const Arguments& given) {
+Result<std::vector<ReportedRun>> read_runs(const Arguments& given, Work& work) {
   std::vector<ReportedRun> out;
   for (const auto& file : given.traces) {
-    auto read = read_trace(file);
+    auto read = read_trace(file, work.reading(file));
     if (!read) return read.error();
     out.push_back({file, *std::move(read)});
   }
@@ -68,8 +69,10 @@ Result<std::vector<ReportedRun>> read_runs(const Arguments& given) {
   const auto& a = out[0].read.trace.info;
   const auto& b = out[1].read.trace.info;
   if (a.command != b.command) {
-    return invalid(out[0].file + " and " + out[1].file +
-                   " are of different commands; a report is of one job");
+    return invalid(
+        out[0].file + " and " + out[1].file +
+        " are of different commands, and a report is of one job; give one "
+        "of them");
   }
   if (!(a.placement == "all_slow" && b.placement == "all_fast") &&
       !(a.placement == "all_fast" && b.placement == "all_slow")) {
@@ -173,24 +176,26 @@ void run(Arguments& given, Outcome& outcome) {
     if (auto ok = check(given); !ok) return outcome.fail(ok.error(), 2);
   }
   if (auto ok = given.read(notes); !ok) return outcome.fail(ok.error(), 2);
-  const EvaluateProgress progress(given.quiet);
-  progress.show(0, "reading");
-  const auto runs = read_runs(given);
-  if (!runs) return outcome.fail(runs.error());
+  std::optional<Work> work(std::in_place, given.quiet);
+  const auto runs = read_runs(given, *work);
+  if (!runs) return outcome.fail(runs.error(), status_of(runs.error()));
   const auto machine = machine_of(given, runs->front().read.trace);
   if (!machine && !given.machine.empty()) return outcome.fail(machine.error());
-  const WhatIf found =
-      what_if(files_of(given, *runs), given.load(), given.table,
-              [&](double share, const std::string& now) {
-                return progress.show(share, now);
-              });
-  progress.show(1, "drawing");
+  const auto jobs = given.load(*work);
+  if (!jobs && jobs.error().code == Error::Code::kInterrupted) {
+    return outcome.fail(jobs.error(), status_of(jobs.error()));
+  }
+  const WhatIf found = what_if(files_of(given, *runs), jobs, given.table,
+                               [&](double share, const std::string& now) {
+                                 return work->show(share, now);
+                               });
+  work->say("drawing");
   const Json data = report(*runs, machine, found, notes);
+  work.reset();
   if (auto ok = write(given, data); !ok) return outcome.fail(ok.error());
   if (!found.complete) {
-    outcome.fail(interrupted("stopped; the report has what was evaluated until "
-                             "then"),
-                 EvaluateProgress::exit_status());
+    outcome.fail(stopped("the report has what was evaluated until then"),
+                 stop_status());
   }
 }
 

@@ -85,13 +85,15 @@ Status take_tuned(const std::string& path, RunOptions& options) {
   }
   const std::string policy = policy_of(options);
   if (!options.agent.empty()) {
-    return invalid("--tuned has no options for an agent");
+    return invalid(
+        "--tuned has no options for an agent; leave out --agent or --tuned");
   }
   const auto tuned = Tuned::load(path);
   if (!tuned) return tuned.error();
   const auto at = tuned->policies.find(policy);
   if (at == tuned->policies.end()) {
-    return invalid(path + ": has no options for the policy " + policy);
+    return invalid(path + ": has no options for the policy " + policy +
+                   "; take one of " + tuned->names() + " with --policy");
   }
   options.options = at->second.options;
   return {};
@@ -102,7 +104,8 @@ void run(const RunOptions& options, bool json, Outcome& outcome) {
       options.policy != "learned") {
     return outcome.fail(
         invalid("--agent goes with the policy \"learned\", not with \"" +
-                options.policy + "\""));
+                options.policy + "\"; leave one of them out"),
+        2);
   }
   auto report = run_job(options);
   if (!report) return outcome.fail(report.error());

@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "daemon/commands.h"
+#include "daemon/work.h"
 #include "traces/thin.h"
 #include "traces/trace_file.h"
 
@@ -21,14 +23,21 @@ struct Arguments {
 };
 
 void run(const Arguments& given, Outcome& outcome) {
-  auto read = read_trace(given.file);
-  if (!read) return outcome.fail(read.error());
+  std::optional<Work> work(std::in_place, given.quiet);
+  auto read = read_trace(given.file, work->reading(given.file));
+  if (!read) return outcome.fail(read.error(), status_of(read.error()));
   // Half a trace would pass for a whole one.
-  if (!read->damage.empty()) return outcome.fail(corrupt(read->damage));
+  if (!read->damage.empty()) {
+    return outcome.fail(corrupt(read->damage +
+                                "; less of it would pass for a whole one: "
+                                "record it again"));
+  }
   const std::size_t before = read->trace.samples.size();
   Trace less = thin(std::move(read->trace), given.every, given.seed);
   if (given.anonymous) less = anonymous(std::move(less));
+  work->say("writing " + given.output);
   const auto written = write_trace(given.output, less, given.force);
+  work.reset();
   if (!written) return outcome.fail(written.error());
   if (!given.quiet) {
     std::fprintf(stderr, "%s: %zu of %zu samples\n", given.output.c_str(),
@@ -58,7 +67,7 @@ void add_thin(CLI::App& root, Outcome& outcome) {
   command->add_flag("--anonymous", given->anonymous,
                     "leave out folders in names, and physical addresses");
   command->add_flag("--force", given->force, "replace an existing trace");
-  command->add_flag("-q,--quiet", given->quiet, "no summary");
+  command->add_flag("-q,--quiet", given->quiet, "no progress, no summary");
   command->callback([given, &outcome] { run(*given, outcome); });
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "daemon/commands.h"
 #include "daemon/evaluate_arguments.h"
@@ -30,8 +31,9 @@ std::string with(const std::string& grid, const std::string& given) {
 
 class Search {
  public:
-  Search(const Arguments& given, const std::vector<EvaluatedJob>& jobs)
-      : given_(given), jobs_(jobs), progress_(given.quiet) {
+  Search(const Arguments& given, const std::vector<EvaluatedJob>& jobs,
+         Work& work)
+      : given_(given), jobs_(jobs), work_(work) {
     for (const Contestant& one : given.table.policies) {
       auto grid = tuning_grid(one.policy);
       if (grid.size() == 1) continue;
@@ -61,7 +63,7 @@ class Search {
                                 double share) {
     bool stopped = false;
     auto row = evaluate_one(job, who, share, given_.table, [&] {
-      stopped = stopped || !progress_.show(done_ / all_, now_);
+      stopped = stopped || !work_.show(done_ / all_, now_);
       return !stopped;
     });
     if (stopped) return interrupted("stopped");
@@ -102,8 +104,9 @@ class Search {
       done_ += 1;
     }
     if (best.options.empty()) {
-      return invalid(who.policy +
-                     ": no options of its grid work on all traces");
+      return invalid(
+          who.policy +
+          ": no options of its grid work on all traces; give fewer of them");
     }
     out.policies[who.policy] = best;
     return {};
@@ -111,7 +114,7 @@ class Search {
 
   const Arguments& given_;
   const std::vector<EvaluatedJob>& jobs_;
-  EvaluateProgress progress_;
+  Work& work_;
   std::vector<std::pair<Contestant, std::vector<std::string>>> grids_;
   std::vector<double> base_;  // by job and share
   double all_ = 0;
@@ -138,10 +141,13 @@ void run(Arguments& given, Outcome& outcome) {
         return tuning_grid(one.policy).size() > 1;
       })) {
     return outcome.fail(
-        invalid("none of the policies has a grid of options to search"));
+        invalid("none of the policies has a grid of options to search; leave "
+                "out --policies to search all that have"));
   }
-  const auto jobs = given.load();
-  if (!jobs) return outcome.fail(jobs.error());
+  std::optional<Work> work(std::in_place, given.quiet);
+  const auto jobs = given.load(*work);
+  if (!jobs) return outcome.fail(jobs.error(), status_of(jobs.error()));
+  work.emplace(given.quiet);  // notes begin a line
   notes.insert(notes.end(), jobs->notes.begin(), jobs->notes.end());
   for (const auto& note : notes) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
@@ -153,14 +159,15 @@ void run(Arguments& given, Outcome& outcome) {
     if (!file) return outcome.fail(file.error());
     tuned.training.push_back(*std::move(file));
   }
-  const Status ok = Search(given, jobs->jobs).run(tuned);
+  const Status ok = Search(given, jobs->jobs, *work).run(tuned);
+  work.reset();
   if (!ok) outcome.fail(ok.error());
   if (!ok && ok.error().code != Error::Code::kInterrupted) return;
   tuned.complete = bool{ok};
   if (!ok) {
-    outcome.fail(interrupted("stopped; " + given.output +
-                             " has the policies that were done until then"),
-                 EvaluateProgress::exit_status());
+    outcome.fail(
+        stopped(given.output + " has the policies that were done until then"),
+        stop_status());
   }
   if (auto saved = tuned.save(given.output); !saved) {
     return outcome.fail(saved.error());

@@ -74,9 +74,9 @@ Status settle_endpoint(const std::string& file, const Wanted& as, Trace& trace,
 }
 
 Result<Trace> load_trace(const std::string& file, const Wanted& as,
-                         const std::string& machine,
+                         const std::string& machine, const FileWatch& watch,
                          std::vector<std::string>& notes) {
-  auto read = read_trace(file);
+  auto read = read_trace(file, watch ? watch(file) : Watch());
   if (!read) return read.error();
   if (!read->damage.empty()) {
     return corrupt(read->damage +
@@ -190,8 +190,8 @@ struct Others {
 
 // "cxl=FILE"
 Status load_other(const std::string& text, const Trace& slow,
-                  const std::string& machine, Others& others,
-                  std::vector<std::string>& notes) {
+                  const std::string& machine, const FileWatch& watch,
+                  Others& others, std::vector<std::string>& notes) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     return invalid("--tier " + text + ": is not of the form TIER=FILE");
@@ -213,7 +213,8 @@ Status load_other(const std::string& text, const Trace& slow,
   if (others.traces.contains(tier)) {
     return invalid("--tier " + text + ": tier " + name + " is given twice");
   }
-  auto trace = load_trace(file, {kTier, "all in " + name}, machine, notes);
+  auto trace =
+      load_trace(file, {kTier, "all in " + name}, machine, watch, notes);
   if (!trace) return trace.error();
   if (auto ok = align(slow, *trace, notes); !ok) {
     return ok.error().within(file);
@@ -267,7 +268,8 @@ void add_doubts(const Differential& made, std::vector<std::string>& notes) {
 
 }  // namespace
 
-Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
+Result<EstimateInput> EstimateInput::load(const EstimateFiles& files,
+                                          const FileWatch& watch) {
   std::vector<std::string> notes;
   std::string machine;
   if (!files.machine.empty()) {
@@ -280,7 +282,8 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
   for (const bool is_slow : {true, false}) {
     const std::string& file = is_slow ? files.slow : files.fast;
     if (file.empty()) continue;
-    auto trace = load_trace(file, is_slow ? kSlow : kFast, machine, notes);
+    auto trace =
+        load_trace(file, is_slow ? kSlow : kFast, machine, watch, notes);
     if (!trace) return trace.error();
     (is_slow ? slow : fast) = *std::move(trace);
   }
@@ -293,7 +296,7 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files) {
   Others others;
   for (const auto& text : files.tiers) {
     if (!pair) return invalid("--tier needs --slow and --fast as well");
-    auto ok = load_other(text, *slow, machine, others, notes);
+    auto ok = load_other(text, *slow, machine, watch, others, notes);
     if (!ok) return ok.error();
   }
   const Trace& either = slow ? *slow : *fast;

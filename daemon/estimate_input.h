@@ -12,6 +12,7 @@
 #include "estimator/differential.h"
 #include "traces/result.h"
 #include "traces/trace.h"
+#include "traces/watch.h"
 
 namespace thermocline {
 
@@ -47,7 +48,8 @@ struct EstimateInput {
   /// was recorded under another placement than its option says, or tracks pages
   /// without a clock; and of one trace, a machine without the numbers that
   /// the modelled endpoint needs.
-  static Result<EstimateInput> load(const EstimateFiles& files);
+  static Result<EstimateInput> load(const EstimateFiles& files,
+                                    const FileWatch& watch = {});
 };
 
 }  // namespace thermocline

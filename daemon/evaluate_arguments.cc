@@ -3,25 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "daemon/policy_maker.h"
-#include "daemon/units.h"
 
 namespace thermocline {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-volatile std::sig_atomic_t stop_signal = 0;
-
-void on_signal(int number) {
-  stop_signal = number;
-  std::signal(number, SIG_DFL);
-}
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> out;
@@ -59,19 +50,6 @@ Result<std::vector<double>> parse_shares(const std::string& text) {
   }
   if (out.empty()) return wrong;
   return out;
-}
-
-// "[#####     ] 25 %, 12 s left: resnet.trace, autotm"
-std::string bar(double share, double elapsed_s, const std::string& now) {
-  constexpr int kWidth = 20;
-  const int filled = static_cast<int>(share * kWidth);
-  std::string left = "?";
-  if (share > 0) left = show_seconds(elapsed_s * (1 - share) / share);
-  char text[128];
-  std::snprintf(text, sizeof text, "[%.*s%*s] %.0f %%, %s left: ", filled,
-                "####################", kWidth - filled, "", share * 100,
-                left.c_str());
-  return text + now;
 }
 
 }  // namespace
@@ -115,7 +93,7 @@ void EvaluateArguments::add_to(CLI::App& command) {
                      "ships");
   command.add_flag("--pages", pages,
                    "go by samples also where there are tensors");
-  command.add_flag("--quiet", quiet, "no progress");
+  command.add_flag("-q,--quiet", quiet, "no progress");
 }
 
 Status EvaluateArguments::read_options(
@@ -124,7 +102,8 @@ Status EvaluateArguments::read_options(
                                /*allow_exceptions=*/false);
   if (!all.is_object()) {
     return invalid(
-        "--options is no JSON object of the form {\"POLICY\": {...}}");
+        "--options " + options +
+        " is no JSON object of the form '{\"POLICY\": {\"NAME\": VALUE}}'");
   }
   for (const auto& [name, value] : all.items()) by_policy[name] = value.dump();
   if (agent.empty()) return {};
@@ -173,7 +152,8 @@ Status EvaluateArguments::read(std::vector<std::string>& notes) {
       }
     }
   }
-  if (table.policies.empty()) return invalid("--policies names none");
+  if (table.policies.empty())
+    return invalid("--policies names none; thermocline list has them");
   for (const Contestant& one : table.policies) {
     const auto made = make_policy(one.policy, one.options);
     if (!made) return made.error();
@@ -184,31 +164,16 @@ Status EvaluateArguments::read(std::vector<std::string>& notes) {
                  "\", which is not among the policies");
 }
 
-Result<EvaluatedJobs> EvaluateArguments::load() const {
+Result<EvaluatedJobs> EvaluateArguments::load(Work& work) const {
   std::string text;
   if (!machine.empty()) {
     const auto loaded = Machine::load(machine);
     if (!loaded) return loaded.error();
     text = loaded->to_json();
   }
-  return load_jobs(traces, text, pages);
-}
-
-EvaluateProgress::EvaluateProgress(bool quiet)
-    : progress_(quiet), begun_(std::chrono::steady_clock::now()) {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-}
-
-bool EvaluateProgress::show(double share, const std::string& now) const {
-  const std::chrono::duration<double> elapsed =
-      std::chrono::steady_clock::now() - begun_;
-  progress_.show(bar(share, elapsed.count(), now));
-  return stop_signal == 0;
-}
-
-int EvaluateProgress::exit_status() {
-  return 128 + static_cast<int>(stop_signal);
+  return load_jobs(traces, text, pages, [&work](const std::string& file) {
+    return work.reading(file);
+  });
 }
 
 }  // namespace thermocline

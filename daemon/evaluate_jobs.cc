@@ -58,12 +58,13 @@ Named* counterpart(std::vector<Named>& all, const Named& fast) {
 }  // namespace
 
 Result<EvaluatedJobs> load_jobs(const std::vector<std::string>& paths,
-                                const std::string& machine, bool pages) {
+                                const std::string& machine, bool pages,
+                                const FileWatch& watch) {
   EvaluatedJobs out;
   std::vector<Named> steps;
   std::vector<std::string> sampled;
   for (const auto& path : paths) {
-    auto read = read_trace(path);
+    auto read = read_trace(path, watch ? watch(path) : Watch());
     if (!read) return read.error();
     Trace& trace = read->trace;
     if (!pages && !trace.operators.empty() && !trace.tensors.empty()) {

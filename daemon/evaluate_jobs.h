@@ -9,6 +9,7 @@
 
 #include "agent/world.h"
 #include "policies/iteration.h"
+#include "traces/watch.h"
 
 namespace thermocline {
 
@@ -31,6 +32,7 @@ struct EvaluatedJobs {
 /// Errors, naming the file: as read_trace, Iteration and load_worlds; kInvalid
 /// for a trace with neither, or one of no known machine.
 Result<EvaluatedJobs> load_jobs(const std::vector<std::string>& paths,
-                                const std::string& machine, bool pages);
+                                const std::string& machine, bool pages,
+                                const FileWatch& watch = {});
 
 }  // namespace thermocline

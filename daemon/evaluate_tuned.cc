@@ -1,12 +1,14 @@
 #include "daemon/evaluate_tuned.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "traces/crc32c.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
@@ -65,7 +67,7 @@ bool read_all(const Json& all, Tuned& out) {
 
 Result<Tuned::File> identify(const std::string& path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return io(path + ": cannot be read");
+  if (!in) return file_failure("read", path, errno);
   Tuned::File out;
   out.path = path;
   out.bytes = static_cast<Bytes>(in.tellg());
@@ -79,14 +81,27 @@ Result<Tuned::File> identify(const std::string& path) {
   return out;
 }
 
+std::string Tuned::names() const {
+  std::string out;
+  for (const auto& [name, unused] : policies) {
+    out += (out.empty() ? "" : ", ") + name;
+  }
+  return out.empty() ? "none" : out;
+}
+
 Result<Tuned> Tuned::load(const std::string& path) {
   std::ifstream in(path);
-  if (!in) return io(path + ": cannot be read; make it with thermocline tune");
+  if (!in) {
+    auto why = file_failure("read", path, errno);
+    why.message += "; thermocline tune makes such a file";
+    return why;
+  }
   std::ostringstream text;
   text << in.rdbuf();
   Tuned out;
   if (!read_all(Json::parse(text.str(), nullptr, false), out)) {
-    return corrupt(path + ": is not a file of thermocline tune");
+    return corrupt(path +
+                   ": is not a file of thermocline tune; make one with its -o");
   }
   return out;
 }
@@ -115,11 +130,11 @@ Status Tuned::save(const std::string& path) const {
   {
     std::ofstream out(fresh);
     out << all.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-    if (!out.flush()) return io(fresh + ": cannot be written");
+    if (!out.flush()) return file_failure("write", fresh, errno);
   }
   std::error_code failed;
   std::filesystem::rename(fresh, path, failed);
-  if (failed) return io(path + ": cannot be written");
+  if (failed) return file_failure("write", path, failed.value());
   return {};
 }
 

@@ -34,7 +34,10 @@ struct Tuned {
   std::vector<File> training;
   std::map<std::string, Options> policies;
 
-  /// Errors: kIo, or kCorrupt for a file of another kind; both name it.
+  /// Its policies, with commas between.
+  std::string names() const;
+  /// Errors: kNotFound, kPermission, kIo, or kCorrupt for a file of another
+  /// kind; all name it.
   static Result<Tuned> load(const std::string& path);
   /// Replaces the file at once or not at all. Errors: kIo.
   Status save(const std::string& path) const;

@@ -6,21 +6,13 @@
 #include <cstdio>
 #include <exception>
 
+#include "daemon/export_options.h"
 #include "training/torch_export.h"
 
 namespace thermocline {
 namespace {
 
-struct Settings {
-  std::string pool;
-  ExportOptions options;
-  std::string out;
-  std::string format = "dict";
-  int slot = -1;
-  bool force = false;
-};
-
-Status run(Settings& s) {
+Status run(ExportSettings& s) {
   auto pool = CheckpointPool::open_to_read(s.pool);
   if (!pool) return pool.error();
   const auto from =
@@ -30,10 +22,12 @@ Status run(Settings& s) {
   for (const auto& line : from->damage) {
     std::fprintf(stderr, "note: %s; an older one is exported\n", line.c_str());
   }
-  s.options.format =
+  ExportOptions options;
+  options.prefix = s.prefix;
+  options.format =
       s.format == "module" ? ExportFormat::kModule : ExportFormat::kDict;
-  s.options.existing = s.force ? Existing::kReplace : Existing::kKeep;
-  const auto count = export_tensors(*from, s.out, s.options);
+  options.existing = s.force ? Existing::kReplace : Existing::kKeep;
+  const auto count = export_tensors(*from, s.out, options);
   if (!count) return count.error().within(s.pool);
   std::printf("wrote %s: checkpoint %ju, step %ju, %zu tensors\n",
               s.out.c_str(), from->sequence, from->step, *count);
@@ -41,28 +35,12 @@ Status run(Settings& s) {
 }
 
 int main_of(int argc, char** argv) {
-  Settings s;
+  ExportSettings s;
   CLI::App app{
       "Writes one checkpoint of a pool as a file that LibTorch and Python "
       "load. What is no tensor becomes one of bytes.",
       "thermocline checkpoint export"};
-  app.add_option("pool", s.pool, "pool of checkpoints")
-      ->type_name("POOL")
-      ->required();
-  app.add_option("-o,--output", s.out, "file to write")
-      ->type_name("FILE")
-      ->required();
-  app.add_flag("--force", s.force, "replace an existing file");
-  app.add_option("--prefix", s.options.prefix,
-                 "only names that begin so; it is cut off (\"model.\")");
-  app.add_option("--format", s.format,
-                 "dict: torch.load() in Python gives a dict of tensors, "
-                 "torch::pickle_load() in C++ likewise; module: torch::load() "
-                 "in C++ into a torch::nn::Module (give its --prefix)")
-      ->check(CLI::IsMember({"dict", "module"}))
-      ->capture_default_str();
-  app.add_option("--slot", s.slot, "not the newest, but that of this slot")
-      ->check(CLI::Range(0, 63));
+  add_export_options(app, s);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help

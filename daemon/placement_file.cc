@@ -1,6 +1,7 @@
 #include "daemon/placement_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "daemon/printable.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
@@ -318,7 +320,7 @@ class Reader {
 
 Result<std::string> read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return not_found("cannot open placement file " + path);
+  if (!file) return file_failure("open", path, errno);
   const auto size = file.tellg();
   if (size < 0) return io("cannot read placement file " + path);
   if (static_cast<std::size_t>(size) > kLargestFile) {
@@ -346,9 +348,10 @@ Result<std::vector<StaticPlacement>> read_placements(const std::string& path,
   };
   const Json json = Json::parse(*text, shallow, /*allow_exceptions=*/false);
   if (too_deep) return invalid(path + ": nested too deeply for a placement");
-  if (json.is_discarded()) return invalid(path + ": is not valid JSON");
+  const std::string form = "; estimate --help shows the form";
+  if (json.is_discarded()) return invalid(path + ": is not valid JSON" + form);
   const Json list = json.is_array() ? json : Json::array({json});
-  if (list.empty()) return invalid(path + ": holds no placement");
+  if (list.empty()) return invalid(path + ": holds no placement" + form);
   std::vector<StaticPlacement> out;
   Reader reader(made, memory, trace);
   for (const Json& one : list) {

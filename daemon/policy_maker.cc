@@ -35,7 +35,11 @@ Result<std::unique_ptr<Policy>> make_policy(const std::string& name,
                                             const std::string& options) {
   auto json = nlohmann::json::parse(options.empty() ? "{}" : options, nullptr,
                                     /*allow_exceptions=*/false);
-  if (json.is_discarded()) return invalid("policy options are not JSON");
+  if (json.is_discarded()) {
+    return invalid("the options of policy " + name + ", " + options +
+                   ", are not JSON; give them as in '{\"NAME\": VALUE}', with "
+                   "names of thermocline list");
+  }
   // Who names no agent gets the one that ships.
   if (name == "learned" && json.is_object() && !json.contains("agent")) {
     json["agent"] = shipped_agent();
@@ -47,7 +51,13 @@ Result<std::unique_ptr<Policy>> make_policy(const std::string& name,
       return unsupported("policy learned needs its plugin: " + why);
     }
   }
-  return Registry<Policy>::make("policy", name, json);
+  auto made = Registry<Policy>::make("policy", name, json);
+  if (made) return made;
+  Error why = made.error();
+  if (known.contains(name) && why.code == Error::Code::kInvalid) {
+    why.message += "; thermocline list has its options";
+  }
+  return why;
 }
 
 }  // namespace thermocline

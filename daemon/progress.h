@@ -4,6 +4,7 @@
 // logs stay readable. The line is cleared when the object goes away.
 #pragma once
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -21,7 +22,11 @@ class Progress {
 
   void show(const std::string& line) const {
     if (!shown_) return;
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    // What wraps cannot be redrawn.
+    winsize size{};
+    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+    const int room = known && size.ws_col > 1 ? size.ws_col - 1 : 79;
+    std::fprintf(stderr, "\r\033[K%.*s", room, line.c_str());
     std::fflush(stderr);
   }
 

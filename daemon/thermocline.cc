@@ -1,13 +1,56 @@
 // thermocline: the command line. Links no LibTorch, so that it answers at
 // once; what needs LibTorch is a program or plugin of its own.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "daemon/commands.h"
+#include "daemon/nearest.h"
 
 namespace thermocline {
 namespace {
+
+// One line that says what is wrong, what may have been meant, and where to
+// look; the exit status.
+int refuse(const std::string& what, const std::string& meant,
+           const std::string& of) {
+  std::fprintf(
+      stderr, "thermocline: %s%s; see thermocline %s--help\n", what.c_str(),
+      meant.empty() ? "" : ("; did you mean \"" + meant + "\"?").c_str(),
+      of.c_str());
+  return 2;
+}
+
+// The command that was being read, or its verb; `words` become its words.
+const CLI::App& deepest(const CLI::App& app, std::string& words) {
+  const CLI::App* at = &app;
+  for (auto under = at->get_subcommands(); !under.empty();
+       under = at->get_subcommands()) {
+    at = under.front();
+    words += at->get_name() + " ";
+  }
+  return *at;
+}
+
+// An option of the command's that one of the words resembles and none equals.
+std::string meant(const CLI::App& command,
+                  const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const auto& word : words) {
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    const auto name = word.substr(0, word.find('='));
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (auto found = nearest(name, known); !found.empty()) return found;
+  }
+  return {};
+}
 
 int run(int argc, char** argv) {
   CLI::App app{
@@ -26,14 +69,16 @@ int run(int argc, char** argv) {
         add_checkpoint, add_completion}) {
     add(app, outcome);
   }
-  if (argc > 1 && argv[1][0] != '-') {
-    const auto commands = app.get_subcommands(
-        [argv](CLI::App* command) { return command->get_name() == argv[1]; });
-    if (commands.empty()) {
-      std::fprintf(stderr,
-                   "thermocline: no command \"%s\"; see thermocline --help\n",
-                   argv[1]);
-      return 2;
+  if (argc < 2) return refuse("no command is given", "", "");
+  if (argv[1][0] != '-') {
+    std::vector<std::string> commands;
+    for (const auto* one : app.get_subcommands({})) {
+      commands.push_back(one->get_name());
+    }
+    if (std::find(commands.begin(), commands.end(), argv[1]) ==
+        commands.end()) {
+      return refuse("no command \"" + std::string(argv[1]) + "\"",
+                    nearest(argv[1], commands), "");
     }
   }
   try {
@@ -41,9 +86,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& done) {  // --help, --version
     return app.exit(done);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "thermocline: %s; see thermocline --help\n",
-                 error.what());
-    return 2;
+    std::string words;
+    const CLI::App& command = deepest(app, words);
+    return refuse(error.what(), meant(command, {argv + 1, argv + argc}), words);
   }
   if (!outcome.error.empty()) {
     std::fprintf(stderr, "thermocline: %s\n", outcome.error.c_str());

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "daemon/work.h"
+
 namespace thermocline {
 namespace {
 
@@ -46,21 +48,11 @@ Json json_of(const std::vector<Comparison>& all) {
   return out;
 }
 
-std::string duration(double seconds) {
-  char text[32];
-  const auto whole = static_cast<long long>(seconds);
-  if (whole < 120) {
-    std::snprintf(text, sizeof text, "%lld s", whole);
-  } else {
-    std::snprintf(text, sizeof text, "%lld:%02lld min", whole / 60, whole % 60);
-  }
-  return text;
-}
-
 }  // namespace
 
 TrainProgress::TrainProgress(bool quiet, const Trainer& trainer)
-    : quiet_(quiet),
+    : bar_(quiet),
+      quiet_(quiet),
       terminal_(isatty(STDERR_FILENO) == 1),
       begun_at_(trainer.episode()) {}
 
@@ -72,25 +64,23 @@ void TrainProgress::show(const Trainer& trainer) {
   const auto done = std::min(all, trainer.episode());
   const auto rate = static_cast<double>(done - begun_at_) / now;
   const auto eta = static_cast<double>(all - done) / std::max(rate, 1e-9);
-  const auto filled = static_cast<int>(20 * done / all);
   char gap[64] = "";
   if (!trainer.metrics().empty()) {
     const Metrics& last = trainer.metrics().back();
     std::snprintf(gap, sizeof gap, ", closes %.1f %% (held out %.1f %%)",
                   last.gap_closed * 100, last.held_out * 100);
   }
-  std::fprintf(stderr,
-               "%s[%.*s%*s] episode %lld of %lld, return %.4f "
-               "(all_slow: -1)%s, %s left%s",
-               terminal_ ? "\r" : "", filled, "####################",
-               20 - filled, "", static_cast<long long>(done),
-               static_cast<long long>(all), trainer.mean_return(), gap,
-               duration(eta).c_str(), terminal_ ? "\033[K" : "\n");
-  drawn_ = true;
-}
-
-void TrainProgress::end() const {
-  if (drawn_ && terminal_) std::fputc('\n', stderr);
+  char speed[32];
+  std::snprintf(speed, sizeof speed, "%.1f episodes/s", rate);
+  char state[160];
+  std::snprintf(state, sizeof state,
+                "episode %lld of %lld, return %.4f (all_slow: -1)%s",
+                static_cast<long long>(done), static_cast<long long>(all),
+                trainer.mean_return(), gap);
+  const auto line = progress_bar(
+      static_cast<double>(done) / static_cast<double>(all), eta, speed, state);
+  bar_.show(line);
+  if (!terminal_) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 void report_training(const TrainSettings& settings, const Trainer& trainer,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/trainer.h"
+#include "daemon/progress.h"
 #include "daemon/train_settings.h"
 
 namespace thermocline {
@@ -21,18 +22,17 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// On standard error: one line on a terminal, redrawn; a line every few seconds
-// elsewhere.
+// On standard error: a bar on a terminal; a line every few seconds elsewhere,
+// for a training may take a night and its log is all that there is to look at.
 class TrainProgress {
  public:
   TrainProgress(bool quiet, const Trainer& trainer);
   void show(const Trainer& trainer);
-  void end() const;
 
  private:
+  Progress bar_;
   bool quiet_;
   bool terminal_;
-  bool drawn_ = false;
   std::int64_t begun_at_;
   Stopwatch watch_;
   double next_s_ = 0;

@@ -228,7 +228,6 @@ Status Training::run() {
     progress.show(trainer);
   }
   seconds_ = watch.seconds();
-  progress.end();
   if (!trainer.health()) return trainer.health();
   if (trainer.done()) return {};
   return trainer.checkpoint(settings_.checkpoint());

@@ -8,6 +8,7 @@
 namespace thermocline {
 
 struct TrainSettings {
+  std::string show;  // an agent file to describe; nothing is trained then
   std::string out;
   std::uint64_t seed = 1;
   std::int64_t episodes = 0;       // 0: the option's default

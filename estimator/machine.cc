@@ -1,11 +1,13 @@
 #include "estimator/machine.h"
 
+#include <cerrno>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "estimator/tier_order.h"
 #include "traces/fields.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
@@ -168,7 +170,9 @@ const char* word_of(Obtained obtained) {
 
 Result<Machine> Machine::from_json(const std::string& text) {
   auto json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded()) return invalid("machine: not valid JSON");
+  if (json.is_discarded())
+    return invalid(
+        "machine: not valid JSON; thermocline probe -o FILE makes one");
   if (!json.is_object()) return invalid("machine: must be a JSON object");
   Machine machine;
   auto tiers = read_tiers(take(json, "tiers")).within("machine");
@@ -184,7 +188,11 @@ Result<Machine> Machine::from_json(const std::string& text) {
 
 Result<Machine> Machine::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return not_found("cannot open machine file " + path);
+  if (!file) {
+    auto why = file_failure("open", path, errno);
+    why.message += "; thermocline probe -o FILE makes a machine file";
+    return why;
+  }
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return io("cannot read machine file " + path);

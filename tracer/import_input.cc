@@ -37,11 +37,15 @@ struct ImportInput::Impl {
     while (!at_end && held < least) {
       const auto got =
           read(descriptor, buffer.data() + held, buffer.size() - held);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return io(name + ": " + std::strerror(errno));
+      const int code = errno;
+      if (got > 0) taken += static_cast<Bytes>(got);
+      if (watch && !watch(taken, size)) {
+        return interrupted("stopped while reading " + name);
+      }
+      if (got < 0 && code == EINTR) continue;
+      if (got < 0) return io(name + ": " + std::strerror(code));
       at_end = got == 0;
       held += static_cast<std::size_t>(got);
-      taken += static_cast<Bytes>(got);
     }
     packed = Span(buffer).first(held);
     return {};
@@ -73,6 +77,8 @@ struct ImportInput::Impl {
   int descriptor = -1;
   bool at_end = false;
   Bytes taken = 0;
+  Bytes size = 0;  // 0: not known
+  Watch watch;
   std::vector<std::uint8_t> buffer;
   Span packed;  // what of `buffer`, or of memory, is left
   std::unique_ptr<Unpack> unpack;
@@ -94,7 +100,7 @@ Result<ImportInput> ImportInput::open(const std::string& path) {
   if (impl->descriptor < 0) {
     const int number = errno;
     if (number == ENOENT || number == ENOTDIR) {
-      return not_found(path + ": no such file");
+      return not_found(path + ": no such file; check its name");
     }
     if (number == EACCES || number == EPERM) {
       return permission(path + ": may not be read; ask its owner");
@@ -106,6 +112,7 @@ Result<ImportInput> ImportInput::open(const std::string& path) {
     return invalid(path + ": a directory; name a file in it (perf record " +
                    "--threads writes such, which cannot be imported)");
   }
+  if (S_ISREG(what.st_mode)) impl->size = static_cast<Bytes>(what.st_size);
   impl->buffer.resize(kChunkBytes);
   return ImportInput(std::move(impl));
 }
@@ -117,6 +124,8 @@ ImportInput ImportInput::memory(std::span<const std::uint8_t> bytes,
   impl->taken = bytes.size();
   return ImportInput(std::move(impl));
 }
+
+void ImportInput::watch(Watch watch) { impl_->watch = std::move(watch); }
 
 std::string_view ImportInput::head() {
   CHECK(impl_->offset == 0);

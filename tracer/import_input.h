@@ -16,6 +16,7 @@
 
 #include "traces/result.h"
 #include "traces/types.h"
+#include "traces/watch.h"
 
 namespace thermocline {
 
@@ -30,6 +31,11 @@ class ImportInput {
   ImportInput(ImportInput&&) noexcept;
   ImportInput& operator=(ImportInput&&) noexcept;
   ~ImportInput();
+
+  /// From now on next() tells `watch` what was taken of the file, and fails
+  /// with kInterrupted when it says so. A signal that comes while next() waits
+  /// for a pipe asks it as well.
+  void watch(Watch watch);
 
   /// The first bytes, up to 64 KiB, which next() will return again. Empty when
   /// there are none or they cannot be read; next() then says why.

@@ -54,9 +54,18 @@ Result<Imported> import_recording(ImportInput in,
   const auto json =
       nlohmann::json::parse(options.options.empty() ? "{}" : options.options,
                             nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return invalid("options are not JSON");
+  if (json.is_discarded()) {
+    return invalid("options " + options.options + " are not JSON; as in " +
+                   "'{\"NAME\": VALUE}', with names of thermocline list");
+  }
   auto importer = Registry<Importer>::make("format", out.format, json);
-  if (!importer) return importer.error();
+  if (!importer) {
+    Error why = importer.error();
+    if (why.code == Error::Code::kInvalid) {
+      why.message += "; thermocline list has its options";
+    }
+    return why;
+  }
 
   ImportedTrace read;
   const auto status = (*importer)->read(in, read);

@@ -62,7 +62,7 @@ Result<std::unique_ptr<ByteSource>> open_byte_source(const std::string& path) {
     const int number = errno;
     const std::string why = path + ": " + std::strerror(number);
     if (number == ENOENT || number == ENOTDIR) {
-      return not_found(path + ": no such file");
+      return not_found(path + ": no such file; check its name");
     }
     if (number == EACCES || number == EPERM) {
       return permission(path + ": may not be read; ask its owner");

@@ -86,11 +86,23 @@ class Temporary {
 Error file_failure(const std::string& verb, const std::string& path, int code) {
   const std::string message =
       "cannot " + verb + " " + path + ": " + std::strerror(code);
-  if (code == ENOENT) return not_found(message);
-  if (code == EACCES || code == EPERM || code == EROFS) {
-    return permission(message);
+  const bool reads = verb == "read" || verb == "open";
+  switch (code) {
+    case ENOENT:
+      return not_found(
+          message + (reads ? "; check its name" : "; make its folder first"));
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return permission(message + (reads ? "; ask its owner"
+                                         : "; name a file in another folder"));
+    case EEXIST:
+      return invalid(message + "; name another file, or remove that one");
+    case ENOSPC:
+    case EDQUOT: return io(message + "; make room, or name another disk");
+    case EISDIR: return invalid(message + "; name a file");
+    default: return io(message);
   }
-  return code == EEXIST ? invalid(message) : io(message);
 }
 
 Status replace_file(const std::string& path, const std::string& bytes,

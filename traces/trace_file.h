@@ -12,6 +12,7 @@
 
 #include "traces/result.h"
 #include "traces/trace.h"
+#include "traces/watch.h"
 
 namespace thermocline {
 
@@ -80,9 +81,10 @@ struct ReadTrace {
 /// when it is no regular file; kCorrupt when it is no trace at all (not even
 /// the header can be read); kUnsupported when it is of a newer major version.
 /// A file cut or damaged further on is not an error; see ReadTrace::damage.
+/// kInterrupted when `watch` says so.
 /// Memory: at most 1 GiB and 16 KiB for each byte of the file, whatever the
 /// file says; a trace of a real job takes 5 to 10 times its file.
-Result<ReadTrace> read_trace(const std::string& path);
+Result<ReadTrace> read_trace(const std::string& path, const Watch& watch = {});
 
 /// The same from bytes in memory; `name` stands for the path in messages.
 Result<ReadTrace> read_trace(std::span<const std::uint8_t> bytes,

@@ -25,9 +25,12 @@ class Reader {
   Reader(const ByteSource& source, const std::string& name)
       : source_(source), name_(name) {}
 
-  Result<ReadTrace> read() {
+  Result<ReadTrace> read(const Watch& watch = {}) {
     if (auto status = header(); !status) return status.error();
     while (block()) {
+      if (watch && !watch(offset_, source_.size())) {
+        return interrupted("stopped while reading " + name_);
+      }
     }
     if (out_.damage.empty() && !out_.trace.end.known) {
       out_.damage = name_ + ": cut at byte " + std::to_string(offset_) +
@@ -226,10 +229,10 @@ class Reader {
 
 }  // namespace
 
-Result<ReadTrace> read_trace(const std::string& path) {
+Result<ReadTrace> read_trace(const std::string& path, const Watch& watch) {
   auto file = open_byte_source(path);
   if (!file) return file.error();
-  return Reader(**file, path).read();
+  return Reader(**file, path).read(watch);
 }
 
 Result<ReadTrace> read_trace(std::span<const std::uint8_t> bytes,

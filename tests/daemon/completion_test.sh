@@ -16,6 +16,9 @@ completed() {  # WORDS...: what bash offers for the last one
 [[ $(completed thermocline eva) == evaluate ]] || fail "no evaluate"
 [[ $(completed thermocline evaluate --fast-s) == --fast-share ]] || fail "no --fast-share"
 [[ $(completed thermocline checkpoint ver) == verify ]] || fail "no verify"
+# What other programs parse is completed, too.
+[[ $(completed thermocline train --wor) == --workers ]] || fail "no train --workers"
+[[ $(completed thermocline checkpoint export --pre) == --prefix ]] || fail "no export --prefix"
 [[ -z $(completed thermocline run -- ls --a) ]] || fail "completes a job's own words"
 [[ " $(completed thermocline '') " == *" completion "* ]] || fail "commands are missing"
 fish=$("$bin/thermocline" completion fish)
@@ -31,7 +34,7 @@ for command in $commands; do
   page=$work/thermocline-$command.1
   [[ -s $page ]] || fail "no page of $command"
   for option in $(completed thermocline "$command" -- | tr ' ' '\n' | grep '^--' || true); do
-    grep -qF -- "${option//-/\\-}" "$page" || fail "$command's page lacks $option"
+    cat "${page%.1}"*.1 | grep -qF -- "${option//-/\\-}" || fail "$command's page lacks $option"
   done
 done
 [[ -s $work/thermoclined.8 ]] || fail "no page of thermoclined"
