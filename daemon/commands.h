@@ -46,6 +46,7 @@ void add_list(CLI::App& root, Outcome& outcome);
 void add_doctor(CLI::App& root, Outcome& outcome);
 void add_probe(CLI::App& root, Outcome& outcome);
 void add_checkpoint(CLI::App& root, Outcome& outcome);
+void add_job(CLI::App& root, Outcome& outcome);  // run, join, leave, ...
 void add_completion(CLI::App& root, Outcome& outcome);
 
 }  // namespace thermocline

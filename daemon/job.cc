@@ -4,6 +4,7 @@
 #include <numaif.h>
 #include <signal.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -47,6 +48,10 @@ struct Failure {
   if (options.no_input) {
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  }
+  if (options.own_group) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
   }
   if (options.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
   if (!options.bind_nodes.empty()) {

@@ -22,6 +22,8 @@ class Job {
     std::vector<int> bind_nodes;   // pages only here; empty: kernel's choice
     bool fixed_addresses = false;  // no address randomisation: two runs match
     bool no_input = false;         // standard input is empty, not ours
+    // Apart from our terminal's signals; told to end (SIGTERM) if we die.
+    bool own_group = false;
   };
 
   /// Forks; the child waits. Errors: kNotFound and kPermission, naming the

@@ -62,11 +62,11 @@ int run(int argc, char** argv) {
   app.footer("`thermocline COMMAND --help` explains a command.");
   Outcome outcome;
   for (const auto add :
-       {add_record,     add_train,     add_run,    add_attach, add_control,
-        add_query,      add_top,       add_watch,  add_keygen, add_estimate,
-        add_evaluate,   add_tune,      add_report, add_info,   add_export,
-        add_import,     add_thin,      add_list,   add_doctor, add_probe,
-        add_checkpoint, add_completion}) {
+       {add_record,     add_train, add_run,       add_attach, add_control,
+        add_query,      add_top,   add_watch,     add_keygen, add_estimate,
+        add_evaluate,   add_tune,  add_report,    add_info,   add_export,
+        add_import,     add_thin,  add_list,      add_doctor, add_probe,
+        add_checkpoint, add_job,   add_completion}) {
     add(app, outcome);
   }
   if (argc < 2) return refuse("no command is given", "", "");
