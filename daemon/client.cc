@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <span>
 #include <zmq.hpp>
 
 #include "daemon/keys.h"
@@ -26,10 +29,12 @@ Status check_local(const std::string& path) {
   return {};
 }
 
-Status show_keys(zmq::socket_t& socket, const std::string& directory) {
-  const auto own = read_keys(directory);
+Status show_keys(zmq::socket_t& socket, const ServiceAddress& access) {
+  const auto own = read_keys(access.keys);
   if (!own) return own.error();
-  const auto server = read_key(directory + "/server.key");
+  const auto server = access.server_key.empty()
+                          ? read_key(access.keys + "/server.key")
+                          : Result<std::string>(access.server_key);
   if (!server) {
     return server.error().within(
         "the service's public key, to be copied there");
@@ -47,7 +52,7 @@ Status reach(zmq::socket_t& socket, const ServiceAddress& access, bool events) {
     socket.connect("ipc://" + access.socket + (events ? ".events" : ""));
     return {};
   }
-  if (auto status = show_keys(socket, access.keys); !status) return status;
+  if (auto status = show_keys(socket, access); !status) return status;
   const auto next = events_address(access.socket);
   if (!next) {
     return invalid(access.socket + " is not tcp://HOST:PORT");
@@ -60,30 +65,104 @@ Error failed(const ServiceAddress& access, const zmq::error_t& error) {
   return io("asking on " + access.socket + ": " + error.what());
 }
 
+Error no_answer(const ServiceAddress& access, int timeout_ms) {
+  return io("no answer on " + access.socket + " within " +
+            std::to_string(timeout_ms) + " ms; the service has ended or " +
+            (is_remote(access) ? "is elsewhere, or server.key is not its "
+                                 "public key"
+                               : "is stuck"));
+}
+
+constexpr std::size_t kAtOnce = 500;  // a context has 1,023 sockets
+
+// One service that is asked, until it has answered or failed.
+struct Question {
+  zmq::socket_t socket;
+  std::optional<Result<std::string>> answer;
+};
+
+Question question(zmq::context_t& context, const ServiceAddress& access,
+                  const std::string& request) {
+  Question out;
+  try {
+    out.socket = zmq::socket_t(context, zmq::socket_type::req);
+    if (auto status = reach(out.socket, access, false); !status) {
+      out.answer = status.error();
+    } else {
+      out.socket.send(zmq::buffer(request), zmq::send_flags::dontwait);
+    }
+  } catch (const zmq::error_t& error) {
+    out.answer = failed(access, error);
+  }
+  return out;
+}
+
+// Takes what has come.
+void hear(Question& from, const ServiceAddress& access) {
+  try {
+    zmq::message_t reply;
+    if (from.socket.recv(reply, zmq::recv_flags::dontwait)) {
+      from.answer = reply.to_string();
+    }
+  } catch (const zmq::error_t& error) {
+    from.answer = failed(access, error);
+  }
+}
+
+void ask_some(zmq::context_t& context, std::span<const ServiceAddress> services,
+              const std::string& request, int timeout_ms,
+              std::vector<Result<std::string>>& out) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  std::vector<Question> questions;
+  for (const auto& one : services) {
+    questions.push_back(question(context, one, request));
+  }
+  for (;;) {
+    std::vector<zmq::pollitem_t> items;
+    std::vector<std::size_t> who;
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      if (questions[i].answer) continue;
+      items.push_back({questions[i].socket.handle(), 0, ZMQ_POLLIN, 0});
+      who.push_back(i);
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        until - Clock::now());
+    if (items.empty() || left.count() <= 0) break;
+    try {
+      zmq::poll(items, left);
+    } catch (const zmq::error_t&) {
+      break;  // a signal: who has not answered has not
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i].revents != 0) hear(questions[who[i]], services[who[i]]);
+    }
+  }
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    out.push_back(questions[i].answer ? *std::move(questions[i].answer)
+                                      : Result<std::string>(no_answer(
+                                            services[i], timeout_ms)));
+  }
+}
+
 }  // namespace
 
 Result<std::string> ask(const ServiceAddress& access,
                         const std::string& request, int timeout_ms) {
-  try {
-    zmq::context_t context(1);
-    zmq::socket_t socket(context, zmq::socket_type::req);
-    socket.set(zmq::sockopt::rcvtimeo, timeout_ms);
-    socket.set(zmq::sockopt::sndtimeo, timeout_ms);
-    if (auto status = reach(socket, access, false); !status) {
-      return status.error();
-    }
-    zmq::message_t reply;
-    if (!socket.send(zmq::buffer(request)) || !socket.recv(reply)) {
-      return io("no answer on " + access.socket + " within " +
-                std::to_string(timeout_ms) + " ms; the service has ended or " +
-                (is_remote(access) ? "is elsewhere, or server.key is not its "
-                                     "public key"
-                                   : "is stuck"));
-    }
-    return reply.to_string();
-  } catch (const zmq::error_t& error) {
-    return failed(access, error);
+  return ask_all({access}, request, timeout_ms).front();
+}
+
+std::vector<Result<std::string>> ask_all(
+    const std::vector<ServiceAddress>& services, const std::string& request,
+    int timeout_ms) {
+  std::vector<Result<std::string>> out;
+  zmq::context_t context(1);
+  for (std::size_t at = 0; at < services.size(); at += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, services.size() - at);
+    ask_some(context, std::span(services).subspan(at, count), request,
+             timeout_ms, out);
   }
+  return out;
 }
 
 struct Events::Impl {

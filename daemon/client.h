@@ -1,4 +1,4 @@
-// ask and Events: a client of a running thermoclined.
+// ask, ask_all and Events: a client of a running thermoclined, or of many.
 //
 // Over its Unix socket, or over TCP with keys (keys.h). Thread safety: every
 // call of ask(), and every Events, has its own socket.
@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "traces/result.h"
 
@@ -16,6 +17,7 @@ namespace thermocline {
 struct ServiceAddress {
   std::string socket;  // path of a Unix socket, or tcp://HOST:PORT
   std::string keys;    // for TCP: directory with a key pair and server.key
+  std::string server_key = {};  // the service's public key; "": server.key
 };
 
 /// Sends `request` (JSON text, see API.md) and waits up to `timeout_ms` for its
@@ -24,6 +26,12 @@ struct ServiceAddress {
 /// of read_keys(); each says what to do.
 Result<std::string> ask(const ServiceAddress& access,
                         const std::string& request, int timeout_ms);
+
+/// Asks all of them at once, the same; the answers in their order. However
+/// many do not answer, it takes `timeout_ms` at most (for each 500 of them).
+std::vector<Result<std::string>> ask_all(
+    const std::vector<ServiceAddress>& services, const std::string& request,
+    int timeout_ms);
 
 class Events {
  public:

@@ -7,6 +7,8 @@
 
 #include "daemon/asking.h"
 #include "daemon/commands.h"
+#include "daemon/query_fleet.h"
+#include "daemon/show_fields.h"
 #include "daemon/units.h"
 
 namespace thermocline {
@@ -22,6 +24,7 @@ struct Arguments {
   int pid = 0;
   int limit = 20;
   std::string by;
+  std::string fleet;
   bool as_json = false;
 };
 
@@ -47,42 +50,6 @@ json request_of(const Arguments& given) {
   return request;
 }
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-double number(const json& from, const char* key) {
-  const auto at = from.find(key);
-  return at != from.end() && at->is_number() ? at->get<double>() : 0;
-}
-
-// Key by key; bytes as people read them.
-void print_fields(const json& from, int indent) {
-  for (const auto& [key, value] : from.items()) {
-    if (indent == 0 && (key == "v" || key == "ok")) continue;
-    const bool lines =
-        value.is_object() ||
-        (value.is_array() && !value.empty() && value.front().is_object());
-    std::printf("%*s%s:", indent, "", key.c_str());
-    if (!lines) {
-      const bool bytes = value.is_number() && (key.find("bytes") == 0 ||
-                                               key.find("_bytes") != key.npos);
-      std::printf(" %s\n", bytes ? show_bytes(value.get<double>()).c_str()
-                                 : text_of(value).c_str());
-      continue;
-    }
-    std::printf("\n");
-    if (value.is_object()) {
-      print_fields(value, indent + 2);
-      continue;
-    }
-    for (const auto& element : value) {
-      std::printf("%*s-\n", indent + 2, "");
-      print_fields(element, indent + 4);
-    }
-  }
-}
-
 void print_heat(const json& reply) {
   std::printf("%-18s %10s  %-8s %12s %12s %12s  %s\n", "start", "size", "tier",
               "heat", "loads", "stores", "what");
@@ -95,37 +62,38 @@ void print_heat(const json& reply) {
               : "region " + row["region"].dump();
       std::printf("0x%-16" PRIx64 " %10s  %-8s %12s %12.0f %12.0f  %s\n",
                   row.value("start", std::uint64_t{0}),
-                  show_bytes(number(row, "bytes")).c_str(),
+                  show_bytes(number_in(row, "bytes")).c_str(),
                   row["tier"].is_null() ? "-" : text_of(row["tier"]).c_str(),
-                  show_seconds(number(row, "heat_ns") * 1e-9).c_str(),
-                  number(row, "loads"), number(row, "stores"), what.c_str());
+                  show_seconds(number_in(row, "heat_ns") * 1e-9).c_str(),
+                  number_in(row, "loads"), number_in(row, "stores"),
+                  what.c_str());
     }
   }
   std::printf(
       "%.0f in all; heat is what a window gains when it is in the fastest "
       "tier\n",
-      number(reply, "total"));
+      number_in(reply, "total"));
 }
 
 void print_place(const json& reply) {
   if (reply.contains("tensor")) {
-    std::printf("tensor %.0f%s, ", number(reply, "tensor"),
+    std::printf("tensor %.0f%s, ", number_in(reply, "tensor"),
                 reply.value("alive", true) ? "" : " (freed)");
   }
   std::printf("0x%" PRIx64 " to 0x%" PRIx64 " of pid %.0f is in %s\n",
               reply.value("start", std::uint64_t{0}),
-              reply.value("end", std::uint64_t{0}), number(reply, "pid"),
+              reply.value("end", std::uint64_t{0}), number_in(reply, "pid"),
               text_of(reply.value("tier", json("no memory yet"))).c_str());
   const auto by_tier = reply.value("bytes_by_tier", json::object());
   for (const auto& [tier, unused] : by_tier.items()) {
     std::printf("  %-10s %s\n", tier.c_str(),
-                show_bytes(number(by_tier, tier.c_str())).c_str());
+                show_bytes(number_in(by_tier, tier.c_str())).c_str());
   }
   std::printf("  heat %s a window, %.0f loads and %.0f stores in the last\n",
-              show_seconds(number(reply, "heat_ns") * 1e-9).c_str(),
-              number(reply, "loads"), number(reply, "stores"));
+              show_seconds(number_in(reply, "heat_ns") * 1e-9).c_str(),
+              number_in(reply, "loads"), number_in(reply, "stores"));
   for (const auto& reason : reply.value("because", json::array())) {
-    std::printf("  region %.0f: %s\n", number(reason, "region"),
+    std::printf("  region %.0f: %s\n", number_in(reason, "region"),
                 text_of(reason.value("policy", json(""))).c_str());
     for (const char* other : {"bound", "guard"}) {
       if (reason.contains(other)) {
@@ -136,7 +104,7 @@ void print_place(const json& reply) {
       const auto& moved = reason["moved"];
       std::printf("    moved here from %s %.0f windows ago\n",
                   text_of(moved.value("from", json("-"))).c_str(),
-                  number(moved, "windows_ago"));
+                  number_in(moved, "windows_ago"));
     }
   }
 }
@@ -149,6 +117,11 @@ void run(const Arguments& given, Outcome& outcome) {
         invalid(given.operation +
                 " needs an address (0x7f...) or a tensor (tensor:12)"),
         2);
+  }
+  if (!given.fleet.empty()) {
+    return query_fleet({given.fleet, given.asking.access.keys,
+                        given.asking.timeout_ms, given.as_json},
+                       request_of(given), outcome);
   }
   const auto answer = ask_json(given.asking, request_of(given));
   if (!answer) return outcome.fail(answer.error());
@@ -191,7 +164,14 @@ void add_query(CLI::App& root, Outcome& outcome) {
                       "KEY=VALUE, one more field of the request (repeatable)");
   command->add_option("--by", given->by,
                       "what heat lists: region, tensor or mapping");
+  auto* fleet = command->add_option(
+      "--fleet", given->fleet,
+      "ask all of this file at once (-: standard input); a line each: NAME "
+      "SOCKET, or NAME tcp://HOST:PORT SERVERS_PUBLIC_KEY. Status is 3 when "
+      "some did not answer, 1 when none did");
+  fleet->type_name("HOSTS");
   add_asking(*command, given->asking);
+  fleet->excludes("--socket");
   command->add_flag("--json", given->as_json, "the answer as it came");
   command->callback([given, &outcome] { run(*given, outcome); });
 }
