@@ -1,5 +1,6 @@
 #include "agent/trace_worlds.h"
 
+#include "estimator/machine.h"
 #include "traces/trace_file.h"
 
 namespace thermocline {
@@ -16,6 +17,16 @@ std::string command_of(const Trace& trace) {
     out += (out.empty() ? "" : " ") + word;
   }
   return out;
+}
+
+// How sure it is that two traces are of one job on one machine: 2, 0, or 1: of
+// that name, and described otherwise, which the pair is then refused for.
+int likeness(const Trace& a, const Trace& b) {
+  if (a.info.command != b.info.command) return 0;
+  if (a.info.machine == b.info.machine) return 2;
+  const auto first = Machine::from_json(a.info.machine);
+  const auto second = Machine::from_json(b.info.machine);
+  return first && second && first->name == second->name ? 1 : 0;
 }
 
 Result<std::vector<Named>> read_all(const std::vector<std::string>& paths,
@@ -80,18 +91,24 @@ Result<TraceWorlds> load_worlds(const std::vector<std::string>& paths,
   }
   std::vector<const Named*> single;
   std::vector<bool> taken(all->size(), false);
-  for (std::size_t i = 0; i < all->size(); ++i) {
-    const Named& slow = (*all)[i];
-    if (slow.trace.info.placement != "all_slow") continue;
-    for (std::size_t k = 0; k < all->size(); ++k) {
-      const Named& fast = (*all)[k];
-      if (taken[k] || fast.trace.info.placement != "all_fast" ||
-          fast.trace.info.command != slow.trace.info.command) {
-        continue;
+  // A fleet runs one job on many machines: each slow run goes with the fast
+  // one of its own.
+  for (const int least : {2, 1}) {
+    for (std::size_t i = 0; i < all->size(); ++i) {
+      const Named& slow = (*all)[i];
+      if (taken[i] || slow.trace.info.placement != "all_slow") continue;
+      for (std::size_t k = 0; k < all->size(); ++k) {
+        const Named& fast = (*all)[k];
+        if (taken[k] || fast.trace.info.placement != "all_fast" ||
+            likeness(slow.trace, fast.trace) < least) {
+          continue;
+        }
+        taken[i] = taken[k] = true;
+        if (auto ok = add_pair(slow, fast, options, out); !ok) {
+          return ok.error();
+        }
+        break;
       }
-      taken[i] = taken[k] = true;
-      if (auto ok = add_pair(slow, fast, options, out); !ok) return ok.error();
-      break;
     }
   }
   const Named* lone_slow = nullptr;

@@ -1,8 +1,8 @@
 // load_worlds: from trace files to what an agent can be trained on.
 //
 // A job recorded all in slow and all in fast memory (Trace::Info::placement)
-// makes one world with both endpoints measured. A trace without its
-// counterpart makes one whose other endpoint is modelled.
+// of one machine makes one world with both endpoints measured. A trace without
+// its counterpart makes one whose other endpoint is modelled.
 #pragma once
 
 #include <string>

@@ -81,6 +81,34 @@ TEST_F(TraceWorldsTest, SinglesAreModelledAndSaidSo) {
   EXPECT_NE(loaded->notes[0].find("modelled"), std::string::npos);
 }
 
+TEST_F(TraceWorldsTest, OneJobOnManyMachinesIsAWorldOfEach) {
+  std::vector<std::string> paths;
+  for (int host = 0; host < 3; ++host) {
+    job_.machine.name = "host" + std::to_string(host);
+    job_.machine.tiers[1].read_ns = 100 * (host + 1);
+    // Not in an order by which they would find each other.
+    paths.insert(paths.begin() + host / 2,
+                 put("s" + std::to_string(host), run("all_slow")));
+    if (host < 2) {
+      paths.push_back(put("f" + std::to_string(host), run("all_fast")));
+    }
+  }
+  const auto loaded = load(paths);
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+  ASSERT_EQ(loaded->worlds.size(), 3U);
+  EXPECT_FALSE(loaded->worlds[0].modelled);
+  EXPECT_FALSE(loaded->worlds[1].modelled);
+  EXPECT_TRUE(loaded->worlds[2].modelled) << "the third has no fast run";
+  ASSERT_EQ(loaded->notes.size(), 1U);
+  EXPECT_NE(loaded->notes[0].find("s2"), std::string::npos);
+}
+
+TEST_F(TraceWorldsTest, AMachineDescribedInTwoWaysIsRefused) {
+  const auto slow = put("s", run("all_slow"));
+  job_.machine.tiers[1].read_ns = 101;
+  refuses({slow, put("f", run("all_fast"))}, "different machines");
+}
+
 TEST_F(TraceWorldsTest, FingerprintSeesEveryNumber) {
   auto loaded = load({put("s", run("all_slow"))});
   ASSERT_TRUE(loaded.has_value());
