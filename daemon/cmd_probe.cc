@@ -13,6 +13,7 @@
 #include "daemon/commands.h"
 #include "daemon/probe_report.h"
 #include "daemon/progress.h"
+#include "daemon/report_page.h"
 #include "traces/replace_file.h"
 
 namespace thermocline {
@@ -26,6 +27,8 @@ struct Arguments {
   bool group = false;
   bool force = false;
   bool json = false;
+  std::string page;           // for a browser; empty: none
+  bool machine_only = false;  // no operations
 };
 
 std::atomic<bool> stop = false;
@@ -62,7 +65,7 @@ Status check_output(const std::string& path, bool force) {
 
 class Steps {
  public:
-  explicit Steps(int all) : all_(all) {}
+  void plan(int all) { all_ = all; }
 
   // "node 0: read latency, step 7 of 44, 3 s left"
   void begin(const std::string& name) {
@@ -82,28 +85,35 @@ class Steps {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start_ = Clock::now();
   Progress progress_;
-  int all_;
+  int all_ = 0;
   int done_ = 0;
 };
 
 Result<ProbeReport> probe(const ProbeOptions& options, bool hmat) {
   if (hmat) return probe_hmat("/", options);
-  const auto nodes = chosen_nodes(read_memory_nodes("/"), options);
-  if (!nodes) return nodes.error();
   hear_signals();
-  Steps steps(static_cast<int>(nodes->size()) * steps_per_node(options));
+  Steps steps;
   return probe_measured(
-      options, {stop, [&](const std::string& name) { steps.begin(name); }});
+      options, {stop, [&](const std::string& name) { steps.begin(name); },
+                [&](int all) { steps.plan(all); }});
 }
 
 void run(Arguments& given, Outcome& outcome) {
   ProbeOptions& options = given.options;
   options.repeats = given.repeats > 0 ? given.repeats : options.quick ? 3 : 5;
   options.grouping = given.group ? Grouping::kByRank : Grouping::kByNode;
-  if (auto ok = check_output(given.output, given.force); !ok) {
-    return outcome.fail(ok.error());
+  const bool hmat = given.from == "hmat";
+  if (hmat && (!options.folders.empty() || !given.page.empty())) {
+    return outcome.fail(invalid(
+        "the firmware does not tell what operations cost; leave out --from"));
   }
-  const auto report = probe(options, given.from == "hmat");
+  options.operations = !hmat && !given.machine_only;
+  for (const auto& path : {given.output, given.page}) {
+    if (auto ok = check_output(path, given.force); !ok) {
+      return outcome.fail(ok.error());
+    }
+  }
+  const auto report = probe(options, hmat);
   if (!report) {
     const bool stopped = report.error().code == Error::Code::kInterrupted;
     return outcome.fail(report.error(), stopped ? 128 + stop_signal : 1);
@@ -113,8 +123,13 @@ void run(Arguments& given, Outcome& outcome) {
                            given.force ? Existing::kReplace : Existing::kKeep);
     if (!ok) return outcome.fail(ok.error());
   }
+  auto json = to_json(*report);
+  if (!given.page.empty()) {
+    auto ok = replace_file(given.page, probe_page(json),
+                           given.force ? Existing::kReplace : Existing::kKeep);
+    if (!ok) return outcome.fail(ok.error());
+  }
   if (given.json) {
-    auto json = to_json(*report);
     json["output"] = given.output;
     std::printf("%s\n", json.dump(2, ' ', false,
                                   nlohmann::json::error_handler_t::replace)
@@ -125,33 +140,41 @@ void run(Arguments& given, Outcome& outcome) {
   if (!given.output.empty()) {
     std::printf("wrote %s: give it to --machine\n", given.output.c_str());
   }
+  if (!given.page.empty()) {
+    std::printf("wrote %s: open it in a browser\n", given.page.c_str());
+  }
 }
 
 }  // namespace
 
 void add_probe(CLI::App& root, Outcome& outcome) {
   auto given = std::make_shared<Arguments>();
+  ProbeOptions& options = given->options;
   auto* command = root.add_subcommand(
       "probe",
       "Measure what the memory of this machine is worth: latency and bandwidth "
       "of every memory node, each a tier, as a file for --machine of the other "
-      "commands. Run it while the machine is idle: it takes some seconds a "
-      "node, all CPUs, and at most half of what a node has free.");
+      "commands; and what machine-learning programs do with it, with "
+      "guidelines that follow. Run it while the machine is idle: it takes up "
+      "to a minute a node, all CPUs, and at most half of what a node has "
+      "free.");
   command->add_option("-o,--output", given->output,
                       "file to write (JSON); without it, a report only");
-  command->add_flag("--force", given->force, "replace an existing file");
+  command->add_option("--html", given->page,
+                      "the figures as a page with plots, for a browser");
+  command->add_flag("--force", given->force, "replace existing files");
   command
-      ->add_option("--nodes", given->options.nodes,
+      ->add_option("--nodes", options.nodes,
                    "memory nodes, such as 0,2; default: all")
       ->delimiter(',')
       ->check(CLI::Range(0, 1023));
   command
-      ->add_option("--threads", given->options.threads,
+      ->add_option("--threads", options.threads,
                    "threads for bandwidth; default: one for each CPU of the "
                    "nearest node")
       ->check(CLI::Range(1, 1 << 20));
   takes_bytes(*command->add_option(
-      "--size", given->options.size,
+      "--size", options.size,
       "memory to go through, such as 512M; default: four times the caches "
       "(--quick: twice)"));
   command
@@ -167,7 +190,19 @@ void add_probe(CLI::App& root, Outcome& outcome) {
   command->add_flag("--group", given->group,
                     "nodes that the kernel holds for one memory tier become "
                     "one tier: their bandwidths add up");
-  command->add_flag("--quick", given->options.quick,
+  command->add_flag("--machine-only", given->machine_only,
+                    "latency and bandwidth, which is all that the file holds; "
+                    "not what machine-learning programs do (fill, copy, "
+                    "reduce, gather, ...), and what follows from that");
+  command
+      ->add_option("--path", options.folders,
+                   "a folder on DAX, a disk or tmpfs: the same operations in "
+                   "a file there, and what persisting costs; repeatable")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory);
+  command->add_flag("--quick", options.quick,
                     "less memory, less time, fewer repeats");
   command->add_flag("--json", given->json, "as JSON");
   command->callback([given, &outcome] { run(*given, outcome); });

@@ -81,6 +81,44 @@ std::string threads_of(const NodePlan& plan) {
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
+void tell_steps(const ProbeReport& report, const ProbeOptions& options,
+                const ProbeWatch& watch) {
+  if (!watch.planned) return;
+  int steps = 0;
+  for (const ProbedNode& node : report.nodes) {
+    steps += steps_per_node(options);
+    if (options.operations) steps += steps_per_node_operations(*node.plan);
+  }
+  for (std::size_t i = 0; i < options.folders.size(); ++i) {
+    steps += steps_per_file_operations(*report.nodes.front().plan);
+  }
+  watch.planned(steps);
+}
+
+Status probe_operations(Kernel& kernel, const ProbeOptions& options,
+                        const ProbeWatch& watch, ProbeReport& report) {
+  const auto watch_of = [&](const std::string& place) {
+    return ProbeWatch{watch.stop, [&watch, place](const std::string& step) {
+                        watch.beginning(place + ": " + step);
+                      }};
+  };
+  for (const ProbedNode& node : report.nodes) {
+    if (!options.operations) break;
+    const std::string name = name_of(node.declared.id);
+    auto found =
+        measure_node_operations(kernel, *node.plan, options, watch_of(name));
+    if (!found) return found.error().within(name);
+    report.places.push_back(*std::move(found));
+  }
+  for (const std::string& folder : options.folders) {
+    auto found = measure_file_operations(folder, *report.nodes.front().plan,
+                                         options, watch_of(folder));
+    if (!found) return found.error();
+    report.places.push_back(*std::move(found));
+  }
+  return {};
+}
+
 }  // namespace
 
 void set_figures(const NodePlan& plan, const NodeFigures& figures, Tier& tier) {
@@ -140,6 +178,7 @@ Result<ProbeReport> probe_measured(const ProbeOptions& options,
     if (!plan) return plan.error();
     report.nodes.push_back({node, *plan, {}, plan->notes});
   }
+  tell_steps(report, options, watch);
   for (ProbedNode& node : report.nodes) {
     const std::string name = name_of(node.declared.id);
     const ProbeWatch of_node{watch.stop, [&](const std::string& step) {
@@ -168,6 +207,9 @@ Result<ProbeReport> probe_measured(const ProbeOptions& options,
   report.machine = *std::move(machine);
   report.machine.emulated = std::filesystem::exists(kEmulatorsClock);
   put_in_order(report);
+  if (auto ok = probe_operations(*kernel, options, watch, report); !ok) {
+    return ok.error();
+  }
   return report;
 }
 

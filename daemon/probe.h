@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "daemon/probe_node.h"
+#include "daemon/probe_operations.h"
 
 namespace thermocline {
 
@@ -19,7 +19,9 @@ struct ProbedNode {
 
 struct ProbeReport {
   Machine machine;
-  std::vector<ProbedNode> nodes;  // in the order of the machine's tiers
+  std::vector<ProbedNode> nodes;     // in the order of the machine's tiers
+  std::vector<PlaceFigures> places;  // when operations were asked for: nodes
+                                     // in that order, then folders
 };
 
 /// Measures the machine that it runs on. Errors: kInvalid for options that it

@@ -6,6 +6,7 @@
 
 #include "daemon/bound_memory.h"
 #include "daemon/pinned_threads.h"
+#include "daemon/probe_chase.h"
 #include "estimator/line_cycle.h"
 #include "estimator/sweeps.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 using Words = std::span<std::uint64_t>;
 
-constexpr std::size_t kStepsAtOnce = 512;        // between looks at the clock
 constexpr std::size_t kWordsAtOnce = 1 << 18;    // between looks at `stop`
 constexpr Bytes kLongestChase = Bytes{1} << 30;  // making a cycle takes time
 constexpr double kMostPasses = 10'000;
@@ -49,8 +49,8 @@ class Bench {
       watch_.beginning("read latency");
       double ns = 0;
       auto ran = run_together({&plan_.cpus.front(), 1}, [&](std::size_t) {
-        if (repeat == 0) walk(words, at, wanted_s / 4);  // warms up
-        ns = walk(words, at, wanted_s);
+        if (repeat == 0) walk_lines(words, at, wanted_s / 4, watch_.stop);
+        ns = walk_lines(words, at, wanted_s, watch_.stop);
       });
       if (!ran) return ran.error();
       if (auto ok = go_on(); !ok) return ok.error();
@@ -97,21 +97,6 @@ class Bench {
   // Words of each thread: whole lines.
   std::size_t part() const {
     return words_.size() / plan_.cpus.size() / kWordsPerLine * kWordsPerLine;
-  }
-
-  // Goes on from the word `at` for that long. Returns: ns per step, by CPU
-  // time, as the median of short walks: an interrupt, or a hypervisor that
-  // takes the CPU away unseen, then costs some of them and not the result.
-  double walk(Words words, std::uint64_t& at, double wanted_s) const {
-    std::vector<double> walks;
-    const double begin = thread_cpu_seconds();
-    for (double now = begin; now - begin < wanted_s && !watch_.stop;) {
-      at = chase(words.data(), at, kStepsAtOnce);
-      const double then = std::exchange(now, thread_cpu_seconds());
-      walks.push_back((now - then) / static_cast<double>(kStepsAtOnce));
-    }
-    sink = at;
-    return walks.empty() ? 0 : 1e9 * summary(std::move(walks)).median;
   }
 
   template <typename Work>

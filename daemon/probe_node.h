@@ -42,6 +42,7 @@ struct NodeFigures {
 struct ProbeWatch {
   const std::atomic<bool>& stop;                      // true: give up
   std::function<void(const std::string&)> beginning;  // a step, by its name
+  std::function<void(int)> planned = {};  // optional: steps there will be
 };
 
 /// How many times ProbeWatch::beginning is called for one node.

@@ -21,6 +21,8 @@ struct ProbeOptions {
   int repeats = 5;          // the median counts
   bool quick = false;       // less memory and less time
   Grouping grouping = Grouping::kByNode;
+  bool operations = false;           // also those of memory_operations.h
+  std::vector<std::string> folders;  // and in files there
 };
 
 struct NodePlan {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/probe_operations_report.h"
 #include "daemon/units.h"
 
 namespace thermocline {
@@ -142,14 +143,17 @@ void print_text(const ProbeReport& report, std::FILE* to) {
       std::fprintf(to, "%snote: %s\n", kIndent, note.c_str());
     }
   }
+  print_operations(report.places, to);
 }
 
 nlohmann::ordered_json to_json(const ProbeReport& report) {
-  Json json{{"machine", Json::parse(report.machine.to_json())}};
+  Json json{{"thermocline", THERMOCLINE_VERSION},
+            {"machine", Json::parse(report.machine.to_json())}};
   json["nodes"] = Json::array();
   for (const ProbedNode& node : report.nodes) {
     json["nodes"].push_back(node_json(node, report.machine));
   }
+  if (!report.places.empty()) json.update(operations_json(report.places));
   return json;
 }
 

@@ -25,17 +25,26 @@ std::string embeddable(const nlohmann::ordered_json& data) {
   return out;
 }
 
-}  // namespace
-
-std::string report_page(const nlohmann::ordered_json& data) {
-  std::string page(kPageHtml);
+std::string page_of(std::string_view html, std::string_view script,
+                    const nlohmann::ordered_json& data) {
+  std::string page(html);
   // The data last: it may hold text that looks like a slot.
   fill(page, "/*STYLE*/", kPageCss);
   fill(page, "LICENCE", kPageLicence);
   fill(page, "/*LIBRARY*/", kPageLibrary);
-  fill(page, "/*SCRIPT*/", kPageScript);
+  fill(page, "/*SCRIPT*/", script);
   fill(page, "/*DATA*/", embeddable(data));
   return page;
+}
+
+}  // namespace
+
+std::string report_page(const nlohmann::ordered_json& data) {
+  return page_of(kPageHtml, kPageScript, data);
+}
+
+std::string probe_page(const nlohmann::ordered_json& data) {
+  return page_of(kProbeHtml, kProbeScript, data);
 }
 
 }  // namespace thermocline

@@ -18,4 +18,6 @@ embed(kPageLibrary ${LIBRARY})
 embed(kPageScript ${PARTS}/words.js ${PARTS}/chart.js ${PARTS}/whatif.js
   ${PARTS}/moves.js ${PARTS}/timeline.js ${PARTS}/heat.js ${PARTS}/objects.js
   ${PARTS}/page.js)
+embed(kProbeHtml ${PARTS}/probe.html)
+embed(kProbeScript ${PARTS}/words.js ${PARTS}/chart.js ${PARTS}/probe.js)
 file(WRITE ${OUT} "${text}}  // namespace thermocline\n")

@@ -1,7 +1,9 @@
 // thermocline probe from the outside, on the machine that runs the tests.
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "estimator/machine.h"
 #include "tests/daemon/commands.h"
@@ -13,7 +15,7 @@ namespace {
 class ProbeCommand : public Commands {
  protected:
   Ran quick(Words more) const {
-    Words words{"probe", "--quick", "--repeats", "2"};
+    Words words{"probe", "--machine-only", "--quick", "--repeats", "2"};
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
   }
@@ -71,6 +73,52 @@ TEST_F(ProbeCommand, ShowsATable) {
   EXPECT_EQ(scratch.files(), 1u);
 }
 
+// Of each place, the names of what was measured there.
+std::set<std::string> operations_of(const nlohmann::json& place) {
+  std::set<std::string> out;
+  for (const auto& one : place["operations"]) {
+    EXPECT_GT(one["bytes_per_s"], 0) << one;
+    out.insert(one["operation"]);
+  }
+  return out;
+}
+
+TEST_F(ProbeCommand, TheSuiteIsOfEachPlaceAndOnAPage) {
+  const std::string path = scratch / "machine.json", page = scratch / "p.html";
+  std::filesystem::create_directory(scratch / "folder");
+  const auto ran = run({"probe", "--quick", "--repeats", "2", "--json", "-o",
+                        path, "--html", page, "--path", scratch / "folder"});
+  if (ran.status != 0) GTEST_SKIP() << ran.output;
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << ran.output;
+  const auto& places = report["places"];
+  ASSERT_EQ(places.size(), report["nodes"].size() + 1);
+  std::set<std::string> both{"reduce",    "gemv",   "fill",   "fill around",
+                             "copy",      "axpy",   "gather", "scatter",
+                             "serialise", "strided"};
+  auto node = both, file = both;
+  node.insert("first touch");
+  file.insert("persist");
+  EXPECT_EQ(operations_of(places.front()), node);
+  EXPECT_EQ(operations_of(places.back()), file);
+  EXPECT_EQ(places.back()["place"], scratch / "folder");
+  EXPECT_EQ(places.back()["granularity"], "page");
+  const bool alone = report["nodes"][0]["cpus"].size() < 2;
+  EXPECT_EQ(places.front().contains("latency_under_load"), !alone);
+  ASSERT_FALSE(report["guidelines"].empty());
+  for (const auto& one : report["guidelines"]) {
+    EXPECT_NE(one["evidence"], "") << one;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(scratch / "folder"));
+  // The machine is what it is without the suite.
+  EXPECT_EQ(nlohmann::json::parse(slurp(path)), report["machine"]);
+  EXPECT_TRUE(Machine::load(path));
+  const auto text = slurp(page);
+  EXPECT_NE(text.find("Latency under load"), std::string::npos);
+  EXPECT_NE(text.find("\"guidelines\":["), std::string::npos);
+  EXPECT_EQ(text.find("/*DATA*/"), std::string::npos);
+}
+
 TEST_F(ProbeCommand, RefusesInOneLine) {
   const std::string path = scratch / "machine.json";
   expect_refused({"probe", "-o", scratch / "no/machine.json"},
@@ -85,6 +133,11 @@ TEST_F(ProbeCommand, RefusesInOneLine) {
   expect_refused({"probe", "--size", "much"}, {"--size"}, 2);
   expect_refused({"probe", "--repeats", "0"}, {"--repeats"}, 2);
   expect_refused({"probe", "--from", "guess"}, {"guess"}, 2);
+  expect_refused({"probe", "--path", scratch / "none"}, {"none"}, 2);
+  expect_refused({"probe", "--from", "hmat", "--path", scratch / "."},
+                 {"--from"});
+  expect_refused({"probe", "--html", scratch / "two.json"},
+                 {"two.json", "exists", "--force"});
 }
 
 // Without HMAT's files the remedy is named; with them, there is a machine.

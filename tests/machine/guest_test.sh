@@ -70,7 +70,7 @@ of_pages() { sed -n "s/.*\"$1\": \"*\([^\",]*\).*/\1/p" /tmp/pages; }
 
 # What probe measures is two tiers, the faster one first, and slow memory slow.
 $bin/machine_clock dilation 8 >/dev/null
-$bin/thermocline probe --quick --size 8M --threads 1 -o /tmp/probed.json ||
+$bin/thermocline probe --machine-only --quick --size 8M --threads 1 -o /tmp/probed.json ||
   fail "nothing was probed"
 $bin/machine_clock dilation 1 >/dev/null
 python3 - /tmp/probed.json <<'PYTHON' || fail "not the machine that this is: $(cat /tmp/probed.json)"
