@@ -18,8 +18,13 @@ constexpr std::size_t kLongestKnown = 256;
 enum class Kind : std::uint8_t {
   kAsks,
   kChanges,   // needs the operator role, and is audited
+  kShares,    // so, too; but comes often, and done it is not worth a line
   kConstant,  // is answered alike as long as we run
 };
+
+bool changes(Kind kind) {
+  return kind == Kind::kChanges || kind == Kind::kShares;
+}
 
 struct Row {
   const char* name;
@@ -51,6 +56,11 @@ constexpr Row kOperations[] = {
      answer_set_policy, Kind::kChanges},
     {"set_budget", "bytes/s that moves may use {bytes_per_s}",
      answer_set_budget, Kind::kChanges},
+    {"use_budget",
+     "leave to copy {name, weight, take, give_back}, as one of several",
+     answer_use_budget, Kind::kShares},
+    {"leave_budget", "the consumer {name} is done", answer_leave_budget,
+     Kind::kShares},
     {"pause", "move nothing until resume", answer_pause, Kind::kChanges},
     {"resume", "move again", answer_resume, Kind::kChanges},
     {"metrics", "counters in Prometheus' text format", answer_metrics},
@@ -106,7 +116,7 @@ Error stranger(const Caller& caller) {
 }
 
 bool may(const Row& row, const Caller& caller) {
-  return row.kind != Kind::kChanges || caller.role == Role::kOperator;
+  return !changes(row.kind) || caller.role == Role::kOperator;
 }
 
 Error needs_operator(const Row& row, const Caller& caller) {
@@ -135,7 +145,7 @@ void add_id(std::string& text, const json& id) {
 std::vector<Api::Operation> Api::operations() {
   std::vector<Operation> out;
   for (const auto& row : kOperations) {
-    out.push_back({row.name, row.summary, row.kind == Kind::kChanges});
+    out.push_back({row.name, row.summary, changes(row.kind)});
   }
   return out;
 }
@@ -166,7 +176,8 @@ std::string Api::reply_to(const Asked& asked, const Caller& caller) {
     } else {
       response = failure(reply.error());
     }
-    if (row.kind == Kind::kChanges && audit_) {
+    const bool quiet = row.kind == Kind::kShares && response["ok"] == true;
+    if (changes(row.kind) && audit_ && !quiet) {
       audit_(audit_line(caller, row, asked.fields, response));
     }
     text = json_text(response);

@@ -40,6 +40,29 @@ struct Rate {
   }
 };
 
+struct Consumer {
+  std::string name;
+  void fields(auto& f) { f("name", name, "of the consumer"); }
+};
+
+struct Use : Consumer {
+  double weight = 1;
+  std::int64_t take = 0;
+  std::int64_t give_back = 0;
+  void fields(auto& f) {
+    Consumer::fields(f);
+    f("weight", weight, 1e-3, 1e3, "share of the budget; moves have 1");
+    f("take", take, std::int64_t{0}, std::int64_t{1} << 50,
+      "bytes that it would copy");
+    f("give_back", give_back, std::int64_t{0}, std::int64_t{1} << 50,
+      "bytes that it was granted and has not copied");
+  }
+};
+
+Error lacks_name() {
+  return invalid("needs a consumer; add \"name\":\"checkpoints of 42\"");
+}
+
 Error lacks_pid() { return invalid("needs a process; add \"pid\":NUMBER"); }
 
 Result<int> read_pid(const json& request) {
@@ -101,6 +124,31 @@ Reply answer_set_budget(Service& service, const json& request) {
   }
   service.set_budget(static_cast<Bytes>(rate->bytes_per_s));
   return json{{"budget_bytes_per_s", rate->bytes_per_s}};
+}
+
+Reply answer_use_budget(Service& service, const json& request) {
+  const auto use = read_options<Use>(request);
+  if (!use) return use.error();
+  if (use->name.empty()) return lacks_name();
+  const auto grant = service.leases().use(use->name, use->weight,
+                                          static_cast<Bytes>(use->take),
+                                          static_cast<Bytes>(use->give_back));
+  if (!grant) return grant.error();
+  if (grant->joined) service.record("\"" + use->name + "\" shares the budget");
+  return json{{"granted", grant->bytes},
+              {"wait_ns", grant->wait},
+              {"silence_ns", BudgetLeases::kSilence}};
+}
+
+Reply answer_leave_budget(Service& service, const json& request) {
+  const auto who = read_options<Consumer>(request);
+  if (!who) return who.error();
+  if (who->name.empty()) return lacks_name();
+  if (auto status = service.leases().leave(who->name); !status) {
+    return status.error();
+  }
+  service.record("\"" + who->name + "\" shares the budget no more");
+  return json{{"name", who->name}};
 }
 
 Reply answer_pause(Service& service, const json& request) {

@@ -28,6 +28,8 @@ Reply answer_attach(Service& service, const nlohmann::json& request);
 Reply answer_detach(Service& service, const nlohmann::json& request);
 Reply answer_set_policy(Service& service, const nlohmann::json& request);
 Reply answer_set_budget(Service& service, const nlohmann::json& request);
+Reply answer_use_budget(Service& service, const nlohmann::json& request);
+Reply answer_leave_budget(Service& service, const nlohmann::json& request);
 Reply answer_pause(Service& service, const nlohmann::json& request);
 Reply answer_resume(Service& service, const nlohmann::json& request);
 

@@ -35,6 +35,16 @@ json policy_counts(const Service& service) {
   return out;
 }
 
+json consumers(const Service& service) {
+  json out = json::array();
+  for (const auto& use : service.shared_budget().uses()) {
+    out.push_back({{"name", use.name},
+                   {"weight", use.weight},
+                   {"taken_bytes", use.taken}});
+  }
+  return out;
+}
+
 }  // namespace
 
 Reply answer_version(Service&, const json& request) {
@@ -60,6 +70,7 @@ Reply answer_status(Service& service, const json& request) {
       {"dry_reason", service.dry_reason()},
       {"paused", service.paused()},
       {"budget_bytes_per_s", service.budget()},
+      {"budget_consumers", consumers(service)},
       {"windows", service.windows()},
       {"targets", service.pids()},
       {"policy_counts", policy_counts(service)},

@@ -147,6 +147,11 @@ std::string metrics_text(const Service& service, const Usage& usage) {
   }
   Family(out, "budget_bytes_per_second", "gauge", "Bytes/s moves may use.")
       .count(service.budget());
+  Family taken(out, "budget_taken_bytes_total", "counter",
+               "Bytes that each consumer of the budget was granted.");
+  for (const auto& use : service.shared_budget().uses()) {
+    taken.count(use.taken, label("consumer", use.name));
+  }
   Family(out, "paused", "gauge", "1 while moves are paused.")
       .count(service.paused() ? 1 : 0);
   Family(out, "cpu_seconds_total", "counter", "CPU time of the daemon.")

@@ -21,6 +21,7 @@ Service::Service(Kernel& kernel, Machine machine, Options options,
       make_policy_(std::move(make_policy)),
       budget_(options_.budget, options_.target.region_bytes, kernel.now()),
       moves_budget_(*budget_.add("migration", 1)),
+      leases_(budget_, kernel),
       finder_(kernel, options_.find),
       window_began_(kernel.now()) {}
 
@@ -315,6 +316,9 @@ WindowReport Service::end_window() {
   }
   if (window_ % options_.find_every == 0) find_targets();
   retry_unknown();
+  for (const auto& name : leases_.forget_silent()) {
+    record("\"" + name + "\" shares the budget no more: it fell silent");
+  }
   const auto system = managed_.empty()
                           ? Refusal::kNone
                           : system_pressure(kernel_, options_.pressure);

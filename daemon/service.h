@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/budget_leases.h"
 #include "daemon/guarded_policy.h"
 #include "daemon/managed.h"
 #include "daemon/node_memory.h"
@@ -116,6 +117,8 @@ class Service {
   Bytes budget() const { return budget_.rate(); }
   /// Shared by moves ("migration") and whoever else registers.
   Budget& shared_budget() { return budget_; }
+  /// Those that do so from outside the daemon.
+  BudgetLeases& leases() { return leases_; }
   const Budget& shared_budget() const { return budget_; }
   bool paused() const { return paused_; }
   /// Why nothing is moved, in one line; empty when moves are made.
@@ -183,6 +186,7 @@ class Service {
   std::string dry_reason_;
   Budget budget_;
   Budget::Id moves_budget_;
+  BudgetLeases leases_;
   bool paused_ = false;
   std::vector<std::unique_ptr<Managed>> managed_;
   TargetFinder finder_;

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "training/bandwidth.h"
 #include "training/medium.h"
 #include "training/slot_reader.h"
 
@@ -61,6 +62,8 @@ struct SaveOptions {
   bool incremental = true;
   // Nanoseconds since 1970, for the listing alone; by default the system's.
   std::function<Nanos()> clock = {};
+  // Asked before each chunk is written; none: nobody is.
+  std::shared_ptr<Bandwidth> bandwidth = {};
   void fields(auto& f) {
     f("threads", threads, std::int64_t{1}, std::int64_t{256},
       "threads that copy and check; more than 4 slow Optane down");

@@ -103,6 +103,7 @@ Bytes SlotWriter::copy(std::uint32_t slot, std::span<const Piece> pieces,
             std::memcmp(there.data() + offset, from.data(), size) == 0) {
           return;
         }
+        if (bandwidth_ != nullptr) bandwidth_->take(size);
         medium_.write(base + offset, from);
         stored += size;
       },

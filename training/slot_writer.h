@@ -27,7 +27,8 @@ class SlotWriter {
         block_(block),
         threads_(static_cast<unsigned>(options.threads)),
         thread_bytes_(static_cast<Bytes>(options.thread_kib) << 10),
-        incremental_(options.incremental) {}
+        incremental_(options.incremental),
+        bandwidth_(options.bandwidth) {}
 
   /// Bytes of a slot that this state needs.
   static Bytes slot_bytes_for(std::span<const Piece> pieces, Bytes chunk_bytes);
@@ -64,6 +65,7 @@ class SlotWriter {
   unsigned threads_;
   Bytes thread_bytes_;
   bool incremental_;
+  std::shared_ptr<Bandwidth> bandwidth_;  // may be null
   std::map<std::uint32_t, Known> known_;  // slots that this writer filled
 };
 

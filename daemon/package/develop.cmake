@@ -51,8 +51,8 @@ endfunction()
 
 thermocline_library(training OBJECTS training traces
   ABOUT "checkpoints on persistent memory; state larger than DRAM"
-  LINK PkgConfig::PMEM2 PkgConfig::PMEM PkgConfig::ISAL
-  PKG libpmem2 libpmem libisal)
+  LINK PkgConfig::PMEM2 PkgConfig::PMEM PkgConfig::ISAL PkgConfig::ZMQ
+  PKG libpmem2 libpmem libisal libzmq)
 thermocline_library(torch OBJECTS training_torch torch_data
   ABOUT "the same for LibTorch: modules, optimizers, samplers"
   NEEDS training distributed LINK torch torch_cpu c10

@@ -40,7 +40,7 @@ job, and checkpoints on persistent memory for C and Python.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME thermocline-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-  "thermocline-observer ${same}, libpmem2-dev, libpmem-dev, libisal-dev")
+  "thermocline-observer ${same}, libpmem2-dev, libpmem-dev, libisal-dev, libzmq3-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
   "libtorch-dev, libopenmpi-dev, pkg-config, cmake")
 set(CPACK_COMPONENT_DEV_DESCRIPTION

@@ -284,7 +284,7 @@ TEST_F(ApiTest, RolesBoundWhatACallerMayDo) {
   }
   EXPECT_FALSE(audit.stopping());
   EXPECT_FALSE(service->paused());
-  EXPECT_EQ(audited.size(), 7u) << "what was refused is audited, too";
+  EXPECT_EQ(audited.size(), 9u) << "what was refused is audited, too";
   EXPECT_EQ(asked("pause", {Role::kOperator, "eve"}), "ok");
   EXPECT_TRUE(service->paused());
   EXPECT_EQ(audited.back(), "eve asked to pause {}: done");
