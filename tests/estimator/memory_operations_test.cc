@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -20,9 +22,9 @@ std::vector<float> ramp() {
 
 TEST(MemoryOperations, ReadOnlyOnesChangeNothingAndTheOthersDo) {
   for (const auto& one : memory_operations()) {
-    alignas(64) static float memory[kFloats];
+    alignas(64) static std::array<float, kFloats> memory;
     const auto before = ramp();
-    std::ranges::copy(before, memory);
+    std::ranges::copy(before, memory.begin());
     const Bytes bytes = one.run(memory, one.unit, 3);
     EXPECT_GT(bytes, 0u) << one.title();
     EXPECT_LE(bytes, 3 * sizeof memory / 2) << one.title();
