@@ -162,7 +162,7 @@ void add_probe(CLI::App& root, Outcome& outcome) {
                       "file to write (JSON); without it, a report only");
   command->add_option("--html", given->page,
                       "the figures as a page with plots, for a browser");
-  command->add_flag("--force", given->force, "replace existing files");
+  command->add_flag("--force", given->force, "replace an existing file");
   command
       ->add_option("--nodes", options.nodes,
                    "memory nodes, such as 0,2; default: all")

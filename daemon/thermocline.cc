@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,9 @@ int run(int argc, char** argv) {
     return refuse(error.what(), meant(command, {argv + 1, argv + argc}), words);
   }
   if (!outcome.error.empty()) {
+    // Both may go to one file: the table first, then what is wrong with it.
+    std::cout.flush();
+    std::fflush(stdout);
     std::fprintf(stderr, "thermocline: %s\n", outcome.error.c_str());
   }
   return outcome.status;

@@ -82,7 +82,7 @@ TEST_F(Commands, RunRefusesWhatCannotBe) {
   expect_refused(beside({"--", "no-such-program"}), {"no-such-program"});
   expect_refused(
       beside({"--agent", "a.pt", "--policy", "all_slow", "--", "true"}),
-      {"--agent", "all_slow"});
+      {"--agent", "all_slow"}, 2);
   expect_refused({"run", "--policy", "all_slow", "--machine",
                   scratch / "two.json", "--", "true"},
                  {"63"});

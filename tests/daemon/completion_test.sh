@@ -34,7 +34,7 @@ for command in $commands; do
   page=$work/thermocline-$command.1
   [[ -s $page ]] || fail "no page of $command"
   for option in $(completed thermocline "$command" -- | tr ' ' '\n' | grep '^--' || true); do
-    cat "${page%.1}"*.1 | grep -qF -- "${option//-/\\-}" || fail "$command's page lacks $option"
+    grep -qF -- "${option//-/\\-}" "${page%.1}"*.1 || fail "$command's page lacks $option"
   done
 done
 [[ -s $work/thermoclined.8 ]] || fail "no page of thermoclined"
