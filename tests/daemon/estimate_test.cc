@@ -119,7 +119,7 @@ TEST_F(Estimate, APolicyWithinTheCapacityOfTheMachine) {
   job_.machine.tiers[0].capacity = 1 << 30;
   EXPECT_EQ(ns("all_fast"), 200e6);
   expect_refused(of_pair({"--policy", "coldest_first"}),
-                 {"coldest_first", "hottest_first"});
+                 {"coldest_first", "hottest_first"}, 2);
   job_.machine.tiers[0].capacity = 0;
   expect_refused(of_pair({"--policy", "first_touch"}), {"fast", "--machine"});
   job_.machine.tiers[0].capacity = 1 << 30;
@@ -259,7 +259,7 @@ TEST_F(Estimate, RefusesWhatWasNotAsked) {
       {"--agent", "all_slow"}, 2);
   expect_refused(
       {"estimate", "--slow", path, "--windows", "0", "--policy", "all_slow"},
-      {"windows"});
+      {"windows"}, 2);
 }
 
 }  // namespace

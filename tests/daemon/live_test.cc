@@ -245,7 +245,7 @@ TEST_F(Live, CommandsChangeARunningDaemon) {
 }
 
 TEST_F(Live, MetricsAreServedOnLoopback) {
-  const auto port = std::to_string(20'000 + ::getpid() % 40'000);
+  const auto port = std::to_string(42'000 + ::getpid() % 15'000);
   Child daemon(command({"--metrics-port", port}));
   ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
   Child python(

@@ -123,7 +123,7 @@ class Remote : public ::testing::Test {
     // Ports that are free now; taken again a moment later.
     zmq::context_t context(1);
     zmq::socket_t probe(context, zmq::socket_type::router);
-    for (int port = 20'000 + ::getpid() % 20'000;; port += 2) {
+    for (int port = 20'000 + ::getpid() * 4 % 20'000;; port += 2) {
       try {
         probe.bind("tcp://127.0.0.1:" + std::to_string(port + 1));
         probe.bind("tcp://127.0.0.1:" + std::to_string(port));
