@@ -187,7 +187,12 @@ std::string to_bytes(const State& state) {
 }
 
 Result<State> state_from(const std::string& bytes) {
-  const json all = json::from_cbor(bytes, true, /*allow_exceptions=*/false);
+  json all;
+  try {  // an array's size beyond all memory is thrown in any case
+    all = json::from_cbor(bytes, true, /*allow_exceptions=*/false);
+  } catch (const json::exception&) {
+    return corrupt("the state is damaged");
+  }
   if (!all.is_object()) return corrupt("the state is damaged");
   const auto version = number<int>(all, "version");
   if (version < 1) return corrupt("the state has no version");

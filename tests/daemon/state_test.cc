@@ -84,6 +84,7 @@ TEST(StateBytes, DamageIsFoundOrHarmless) {
   }
   EXPECT_FALSE(state_from(""));
   EXPECT_FALSE(state_from("\xa0"));
+  EXPECT_FALSE(state_from("\x9b\x7f\xff\xff\xff\xff\xff\xff\xff"));  // a size
 }
 
 // What is of the right type and still makes no sense.
