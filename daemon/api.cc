@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "daemon/answers.h"
 #include "daemon/api_operations.h"
 #include "daemon/report.h"
 
@@ -69,13 +70,6 @@ constexpr Row kOperations[] = {
      Kind::kConstant},
     {"shutdown", "stop the daemon", answer_shutdown, Kind::kChanges},
 };
-
-json failure(const Error& error) {
-  return {
-      {"v", Api::kVersion},
-      {"ok", false},
-      {"error", {{"code", code_name(error.code)}, {"message", error.message}}}};
-}
 
 Error no_operation(const std::string& name) {
   std::string known;
@@ -174,7 +168,7 @@ std::string Api::reply_to(const Asked& asked, const Caller& caller) {
       response["ok"] = true;
       if (row.answer == answer_shutdown) stopping_ = true;
     } else {
-      response = failure(reply.error());
+      response = refusal(reply.error());
     }
     const bool quiet = row.kind == Kind::kShares && response["ok"] == true;
     if (changes(row.kind) && audit_ && !quiet) {
@@ -188,9 +182,9 @@ std::string Api::reply_to(const Asked& asked, const Caller& caller) {
 }
 
 std::string Api::answer(std::string_view text, const Caller& caller) {
-  if (caller.role == Role::kNone) return json_text(failure(stranger(caller)));
+  if (caller.role == Role::kNone) return json_text(refusal(stranger(caller)));
   if (text.size() > kLargestRequest) {
-    return json_text(failure(invalid("the request is larger than 64 KiB")));
+    return json_text(refusal(invalid("the request is larger than 64 KiB")));
   }
   if (const auto at = known_.find(text); at != known_.end()) {
     return reply_to({at->second, json::object(), {}}, caller);
@@ -207,7 +201,7 @@ std::string Api::answer(std::string_view text, const Caller& caller) {
   }
   const auto row = find_row(asked.fields);
   if (!row) {
-    auto refused = json_text(failure(row.error()));
+    auto refused = json_text(refusal(row.error()));
     if (!asked.id.is_null()) add_id(refused, asked.id);
     return refused;
   }

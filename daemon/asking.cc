@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "daemon/answers.h"
 #include "daemon/keys.h"
 #include "daemon/paths.h"
 
@@ -32,17 +33,12 @@ Result<json> ask_json(const Asking& asking, json request) {
   request["v"] = 1;
   const auto text = ask(asking.access, request.dump(), asking.timeout_ms);
   if (!text) return text.error();
-  auto reply = json::parse(*text, nullptr, false);
-  if (reply.is_object()) return reply;
-  return corrupt("the answer on " + asking.access.socket +
-                 " is not JSON; is it a thermoclined?");
+  return parse_answer(*text, asking.access.socket);
 }
 
 Result<json> asked(const Asking& asking, json request) {
   auto reply = ask_json(asking, std::move(request));
-  if (!reply || reply->value("ok", false)) return reply;
-  const auto error = reply->value("error", json::object());
-  return invalid(error.value("message", "refused"));
+  return reply ? accepted(*std::move(reply)) : reply;
 }
 
 }  // namespace thermocline

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "daemon/answers.h"
 #include "daemon/asking.h"
 #include "daemon/commands.h"
 #include "daemon/query_fleet.h"
@@ -123,16 +124,13 @@ void run(const Arguments& given, Outcome& outcome) {
                         given.asking.timeout_ms, given.as_json},
                        request_of(given), outcome);
   }
-  const auto answer = ask_json(given.asking, request_of(given));
+  auto answer = ask_json(given.asking, request_of(given));
   if (!answer) return outcome.fail(answer.error());
-  const auto& reply = *answer;
-  if (given.as_json) std::printf("%s\n", reply.dump(2).c_str());
-  if (!reply.value("ok", false)) {
-    const auto error = reply.value("error", json::object());
-    return outcome.fail(
-        invalid(text_of(error.value("message", json("refused")))));
-  }
+  if (given.as_json) std::printf("%s\n", answer->dump(2).c_str());
+  const auto done = accepted(*std::move(answer));
+  if (!done) return outcome.fail(done.error());
   if (given.as_json) return;
+  const auto& reply = *done;
   if (given.operation == "heat") {
     print_heat(reply);
   } else if (placed) {

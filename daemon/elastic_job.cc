@@ -9,6 +9,7 @@
 #include <optional>
 #include <zmq.hpp>
 
+#include "daemon/answers.h"
 #include "daemon/job.h"
 #include "daemon/socket_lock.h"
 #include "daemon/stop_signals.h"
@@ -36,11 +37,10 @@ Number number(const json& from, const char* key, Number otherwise) {
   return at != from.end() && at->is_number() ? at->get<Number>() : otherwise;
 }
 
-json refusal(const Error& error) {
-  return {
-      {"v", 1},
-      {"ok", false},
-      {"error", {{"code", code_name(error.code)}, {"message", error.message}}}};
+// A word of it; anything else is none.
+std::string word(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
 class Coordinator {
@@ -168,21 +168,21 @@ class Coordinator {
   // The first rank.
   void hear(const std::string& from, const json& words) {
     if (number(words, "run", 0) != job_.progress().run) return;
-    const auto op = words.value("op", json()).dump();
+    const auto op = word(words, "op");
     const auto step = number(words, "step", std::uint64_t{0});
-    if (op == "\"began\"") {
+    if (op == "began") {
       rank0_ = from;
       job_.began(step);
       if (job_.progress().run > 1) {
         tell("run %d goes on from step %ju", job_.progress().run, step);
       }
-    } else if (op == "\"stepped\"") {
+    } else if (op == "stepped") {
       job_.stepped(step, number(words, "loss", 0.0));
-    } else if (op == "\"saved\"") {
+    } else if (op == "saved") {
       job_.saved(step);
-    } else if (op == "\"left\"" || op == "\"finished\"") {
-      last_ = words["op"];
-      last_ == "left" ? job_.left() : job_.finished();
+    } else if (op == "left" || op == "finished") {
+      last_ = op;
+      op == "left" ? job_.left() : job_.finished();
       send(from, {{"v", 1}, {"heard", true}});
     }
   }
@@ -191,17 +191,13 @@ class Coordinator {
     if (!words.is_object() || number(words, "v", 0) != 1) {
       return refusal(invalid("not a request; it is {\"v\":1,\"op\":...}"));
     }
-    const auto text = [&](const char* key) {
-      const auto at = words.find(key);
-      return at != words.end() && at->is_string() ? at->get<std::string>() : "";
-    };
-    const auto op = text("op");
+    const auto op = word(words, "op");
+    const auto host = word(words, "host");
     const int workers = number(words, "workers", 1);
     Status done;
     if (op == "join" || op == "leave") {
-      done = op == "join" ? job_.join(text("host"), workers)
-                          : job_.leave(text("host"), workers);
-      const auto host = text("host");
+      done =
+          op == "join" ? job_.join(host, workers) : job_.leave(host, workers);
       if (done) {
         tell("%d worker%s %s%s%s", workers, workers == 1 ? "" : "s",
              op == "join" ? "joined" : "left", host.empty() ? "" : " on ",

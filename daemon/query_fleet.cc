@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "daemon/answers.h"
 #include "daemon/fleet.h"
 #include "daemon/printable.h"
 #include "daemon/show_fields.h"
@@ -40,14 +41,8 @@ Result<std::vector<FleetHost>> hosts_of(const FleetQuery& given) {
 Result<json> read_answer(const Result<std::string>& from,
                          const std::string& socket) {
   if (!from) return from.error();
-  auto reply = json::parse(*from, nullptr, false);
-  if (!reply.is_object()) {
-    return corrupt("the answer on " + socket +
-                   " is not JSON; is it a thermoclined?");
-  }
-  if (reply.value("ok", false)) return reply;
-  const auto error = reply.value("error", json::object());
-  return invalid(text_of(error.value("message", json("refused"))));
+  auto answer = parse_answer(*from, socket);
+  return answer ? accepted(*std::move(answer)) : answer;
 }
 
 std::vector<Said> ask_fleet(std::vector<FleetHost> hosts, const json& request,
