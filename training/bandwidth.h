@@ -6,8 +6,11 @@
 // here first: each consumer is sure of its share by weight, and gets what the
 // others leave over besides.
 //
-//   const auto bandwidth = shared_bandwidth({.socket = "/run/...", .name =
-//   "x"}); bandwidth->take(chunk.size());  // waits for its turn copy(chunk);
+//     const auto bandwidth = shared_bandwidth({.socket = path, .name = "x"});
+//
+//     bandwidth->take(chunk.size());  // waits for its turn
+//
+//     copy(chunk);
 //
 // Nobody depends on a daemon: where none is, or it does not answer for a
 // second, all is granted at once, and it is asked again some seconds later. A

@@ -1,5 +1,4 @@
-// The budget of thermoclined, asked for over its socket (daemon/API.md). The
-// only file of training/ that speaks ZeroMQ.
+// The budget of thermoclined, asked for over its socket (daemon/API.md).
 #include <unistd.h>
 
 #include <algorithm>

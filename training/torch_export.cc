@@ -2,15 +2,16 @@
 
 #include <map>
 
+#include "traces/libtorch.h"
+#include "training/torch_checkpoint.h"
+
+// These, too, have the macro that traces/libtorch.h keeps apart.
 #pragma push_macro("CHECK")
 #undef CHECK
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickler.h>
-#include <torch/serialize.h>
 #undef CHECK
 #pragma pop_macro("CHECK")
-
-#include "training/torch_checkpoint.h"
 
 namespace thermocline {
 namespace {

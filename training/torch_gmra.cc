@@ -1,12 +1,7 @@
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <algorithm>
 #include <optional>
 
+#include "traces/libtorch.h"
 #include "training/gmra.h"
 
 namespace thermocline {

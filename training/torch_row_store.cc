@@ -1,15 +1,10 @@
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <sys/mman.h>
 
 #include <cstring>
 #include <utility>
 
 #include "traces/crc32c.h"
+#include "traces/libtorch.h"
 #include "training/row_store.h"
 
 namespace thermocline {

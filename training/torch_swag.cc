@@ -1,12 +1,7 @@
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <algorithm>
 #include <cmath>
 
+#include "traces/libtorch.h"
 #include "training/swag.h"
 
 namespace thermocline {

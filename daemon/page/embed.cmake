@@ -10,7 +10,7 @@ function(embed name)
   set(text "${text}const std::string_view ${name} = R\"part(${all})part\";\n"
     PARENT_SCOPE)
 endfunction()
-embed(kPageHtml ${PARTS}/page.html)
+embed(kPageHtml ${PARTS}/head.html ${PARTS}/page.html ${PARTS}/foot.html)
 embed(kPageCss ${PARTS}/page.css)
 embed(kPageLicence ${PARTS}/d3.licence)
 embed(kPageLibrary ${LIBRARY})
@@ -18,6 +18,6 @@ embed(kPageLibrary ${LIBRARY})
 embed(kPageScript ${PARTS}/words.js ${PARTS}/chart.js ${PARTS}/whatif.js
   ${PARTS}/moves.js ${PARTS}/timeline.js ${PARTS}/heat.js ${PARTS}/objects.js
   ${PARTS}/page.js)
-embed(kProbeHtml ${PARTS}/probe.html)
+embed(kProbeHtml ${PARTS}/head.html ${PARTS}/probe.html ${PARTS}/foot.html)
 embed(kProbeScript ${PARTS}/words.js ${PARTS}/chart.js ${PARTS}/probe.js)
 file(WRITE ${OUT} "${text}}  // namespace thermocline\n")

@@ -15,16 +15,9 @@
 #include <cstring>
 #include <functional>
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <ATen/Parallel.h>
-#include <torch/serialize.h>
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include "tests/training/pool_folder.h"
 #include "tests/training/torch/jobs.h"
+#include "traces/libtorch.h"
 #include "training/background_saver.h"
 #include "training/mapped_file.h"
 

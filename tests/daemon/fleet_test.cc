@@ -9,6 +9,7 @@
 
 #include "daemon/keys.h"
 #include "tests/daemon/commands.h"
+#include "tests/daemon/free_ports.h"
 
 namespace thermocline {
 namespace {
@@ -79,18 +80,7 @@ class FleetCommand : public Commands {
     ASSERT_TRUE(make_keys(scratch / "ours"));
     std::ofstream(scratch / "clients")
         << "read-only " << *read_key(scratch / "ours/public.key") << " ours\n";
-    zmq::context_t context(1);
-    zmq::socket_t probe(context, zmq::socket_type::router);
-    // As in remote_test: ports that are free now.
-    for (int port = 20'000 + ::getpid() * 4 % 20'000;; port += 2) {
-      try {
-        probe.bind("tcp://127.0.0.1:" + std::to_string(port + 1));
-        probe.bind("tcp://127.0.0.1:" + std::to_string(port));
-        address = "tcp://127.0.0.1:" + std::to_string(port);
-        break;
-      } catch (const zmq::error_t&) {
-      }
-    }
+    address = "tcp://127.0.0.1:" + std::to_string(two_free_ports());
   }
   Words over_tcp() const {
     return {"--listen",         address,     "--keys",

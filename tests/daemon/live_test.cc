@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tests/daemon/free_ports.h"
 #include "tests/daemon/thermoclined_process.h"
 
 namespace thermocline {
@@ -245,7 +246,7 @@ TEST_F(Live, CommandsChangeARunningDaemon) {
 }
 
 TEST_F(Live, MetricsAreServedOnLoopback) {
-  const auto port = std::to_string(42'000 + ::getpid() % 15'000);
+  const auto port = std::to_string(two_free_ports());
   Child daemon(command({"--metrics-port", port}));
   ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
   Child python(

@@ -8,6 +8,7 @@
 #include "daemon/metrics_server.h"
 #include "daemon/remote_sockets.h"
 #include "daemon/server.h"
+#include "tests/daemon/free_ports.h"
 #include "tests/daemon/thermoclined_process.h"
 
 namespace thermocline {
@@ -120,19 +121,7 @@ class Remote : public ::testing::Test {
                                  (scratch / who) + "/server.key");
     }
     write_clients();
-    // Ports that are free now; taken again a moment later.
-    zmq::context_t context(1);
-    zmq::socket_t probe(context, zmq::socket_type::router);
-    for (int port = 20'000 + ::getpid() * 4 % 20'000;; port += 2) {
-      try {
-        probe.bind("tcp://127.0.0.1:" + std::to_string(port + 1));
-        probe.bind("tcp://127.0.0.1:" + std::to_string(port));
-        address = "tcp://127.0.0.1:" + std::to_string(port);
-        break;
-      } catch (const zmq::error_t&) {
-      }
-    }
-    probe.close();
+    address = "tcp://127.0.0.1:" + std::to_string(two_free_ports());
   }
   void write_clients() {
     std::ofstream(scratch / "clients")

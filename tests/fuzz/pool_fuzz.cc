@@ -3,26 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/training/image.h"
 #include "traces/crc32c.h"
 #include "training/slot_reader.h"
 
 namespace {
 
 using namespace thermocline;
-
-class Image final : public Medium {
- public:
-  explicit Image(ByteSpan bytes) : bytes_(bytes) {}
-  ByteSpan bytes() const override { return bytes_; }
-  Durability durability() const override { return {}; }
-  void write(Bytes, ByteSpan) override { CHECK(false); }
-  void write_word(Bytes, std::uint64_t) override { CHECK(false); }
-  void fence() override { CHECK(false); }
-  Status sync(Bytes, Bytes) override { return {}; }
-
- private:
-  ByteSpan bytes_;
-};
 
 void as_it_comes(ByteSpan bytes) {
   const auto block = decode_superblock(bytes);

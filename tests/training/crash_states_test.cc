@@ -13,6 +13,7 @@
 #include <cstdio>
 
 #include "tests/training/faulty_medium.h"
+#include "tests/training/image.h"
 #include "training/checkpoint.h"
 
 namespace thermocline {
@@ -42,21 +43,6 @@ State state_of(std::uint64_t step) {
   std::memcpy(out.counter.data(), &step, 8);
   return out;
 }
-
-// A look at an image, as a job sees it that starts after the crash.
-class Image final : public Medium {
- public:
-  explicit Image(ByteSpan bytes) : bytes_(bytes) {}
-  ByteSpan bytes() const override { return bytes_; }
-  Durability durability() const override { return {}; }
-  void write(Bytes, ByteSpan) override { CHECK(false); }
-  void write_word(Bytes, std::uint64_t) override { CHECK(false); }
-  void fence() override { CHECK(false); }
-  Status sync(Bytes, Bytes) override { return io("read only"); }
-
- private:
-  ByteSpan bytes_;
-};
 
 struct Count {
   std::uint64_t states = 0;

@@ -4,14 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <ATen/Parallel.h>
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include "tests/training/pool_folder.h"
+#include "traces/libtorch.h"
 
 namespace thermocline {
 namespace {

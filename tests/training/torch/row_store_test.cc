@@ -4,15 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <fstream>
 
 #include "tests/training/pool_folder.h"
+#include "traces/libtorch.h"
 
 namespace thermocline {
 namespace {

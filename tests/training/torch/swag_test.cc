@@ -6,19 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <ATen/Parallel.h>
-#include <torch/types.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <cmath>
 #include <fstream>
 #include <functional>
 
 #include "tests/training/pool_folder.h"
 #include "traces/crc32c.h"
+#include "traces/libtorch.h"
 
 namespace thermocline {
 namespace {

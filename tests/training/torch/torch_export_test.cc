@@ -4,18 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#pragma push_macro("CHECK")
-#undef CHECK
-#include <torch/nn/modules/batchnorm.h>
-#include <torch/nn/modules/container/sequential.h>
-#include <torch/nn/modules/linear.h>
-#include <torch/serialize.h>
-#undef CHECK
-#pragma pop_macro("CHECK")
-
 #include <fstream>
 
 #include "tests/training/pool_folder.h"
+#include "traces/libtorch.h"
 #include "training/torch_checkpoint.h"
 
 namespace thermocline {
