@@ -107,17 +107,23 @@ bool Guards::returns(const Move& move, std::int64_t window,
          window - state.moved_at <= windows;
 }
 
-void Guards::moved(const Move& move, std::int64_t window) {
+void Guards::moved(const Move& move, std::int64_t window, bool paid) {
   states_.resize(std::max<std::size_t>(states_.size(), move.object + 1));
   auto& state = states_[move.object];
   const bool back = state.moved_at >= 0 && move.to == state.came_from;
+  if (move.to > move.from) {
+    state.paid = paid;
+  } else {
+    payback_.came(move.object);
+  }
   if (back) {
-    // Back within eight times the least stay is a bounce; later is a change
-    // of the job's mind.
+    // Back within eight times the least stay is a bounce, unless it was worth
+    // it; later is a change of the job's mind.
     const auto soon = (options_.residence << state.bounces) * 8;
     const bool bounced = window - state.moved_at < soon;
     const auto more = std::min<int>(state.bounces + 1, kMostDoublings);
-    state.bounces = bounced ? static_cast<std::uint8_t>(more) : 0;
+    state.bounces =
+        bounced && !state.paid ? static_cast<std::uint8_t>(more) : 0;
   }
   state.moved_at = window;
   state.came_from = move.from;

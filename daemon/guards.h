@@ -4,7 +4,9 @@
 // the move says, at most one move per object), when the destination has room,
 // when the budget covers it, and when the object does not bounce: it stays
 // where it was moved for `residence` windows before it may move back, and that
-// time doubles each time it does move back soon. Demotions pass before
+// time doubles each time it does move back soon, unless its stay in fast memory
+// had paid (payback.h): what a job uses phase by phase may come and go with
+// them. Demotions pass before
 // promotions, so that their room counts. A promotion must earn its copy back.
 // Brakes hold all moves of a target for a while. Every refusal is counted by
 // cause, and every guard can be switched off.
@@ -76,8 +78,9 @@ class Guards {
   bool returns(const Move& move, std::int64_t window,
                std::int64_t windows) const;
 
-  /// Remembers that the object did move in this window.
-  void moved(const Move& move, std::int64_t window);
+  /// Remembers that the object did move in this window; `paid`: of a demotion,
+  /// that its stay in fast memory had been worth it.
+  void moved(const Move& move, std::int64_t window, bool paid = false);
   /// Remembers that most of it would not move: it is left alone for a while,
   /// twice as long each time.
   void failed(ObjectId object, std::int64_t window);
@@ -117,6 +120,7 @@ class Guards {
     TierId came_from = kNoTier;
     std::uint8_t bounces = 0;
     std::uint8_t failures = 0;
+    bool paid = false;  // its last stay in fast memory
     Refusal refusal = Refusal::kNone;
   };
   Refusal judge(const View& view, const Move& move, Bytes bytes,

@@ -239,7 +239,9 @@ void Managed::remember(const MoveOutcome& outcome, std::int64_t window) {
     if (guards_.returns(move, window, thrash_span_)) {
       landed_.returned += outcome.moved * kernel_->page_bytes();
     }
-    guards_.moved(move, window);
+    guards_.moved(move, window,
+                  guards_.payback().stay_paid(
+                      move, outcome.moved * kernel_->page_bytes(), tiers_));
   }
   for (const auto& [reason, pages] : outcome.stuck) {
     blacklist_.failed(pages, reason, window);

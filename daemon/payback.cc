@@ -8,6 +8,14 @@ namespace {
 constexpr float kNew = 1.0F / 8;  // weight of a window
 constexpr double kNewCost = 0.25;
 
+// What these accesses take longer in one tier than in the other, at most.
+double gain_ns(double loads, double stores, TierId slow, TierId fast,
+               std::span<const TierView> tiers) {
+  const double read = tiers[slow].read_ns - tiers[fast].read_ns;
+  const double write = tiers[slow].write_ns - tiers[fast].write_ns;
+  return loads * read + stores * std::max(read, write);
+}
+
 }  // namespace
 
 void Payback::landed(Bytes bytes, Nanos took) {
@@ -29,7 +37,33 @@ void Payback::end_window(std::span<const ObjectView> objects, Nanos length,
         kNew * (static_cast<float>(objects[i].loads) * each - rate.loads);
     rate.stores +=
         kNew * (static_cast<float>(objects[i].stores) * each - rate.stores);
+    rate.stay_loads += static_cast<float>(objects[i].loads);
+    rate.stay_stores += static_cast<float>(objects[i].stores);
   }
+}
+
+void Payback::came(ObjectId object) {
+  if (object >= rates_.size()) return;
+  rates_[object].stay_loads = 0;
+  rates_[object].stay_stores = 0;
+}
+
+bool Payback::stay_paid(const Move& leaving, Bytes bytes,
+                        std::span<const TierView> tiers) const {
+  if (options_.seconds <= 0 || leaving.to <= leaving.from ||
+      leaving.object >= rates_.size() || leaving.to >= tiers.size()) {
+    return false;
+  }
+  const auto& rate = rates_[leaving.object];
+  const double gain = gain_ns(static_cast<double>(rate.stay_loads),
+                              static_cast<double>(rate.stay_stores), leaving.to,
+                              leaving.from, tiers);
+  const TierView& slow = tiers[leaving.to];
+  const double there_and_back =
+      ns_per_byte_ > 0
+          ? 2 * ns_per_byte_
+          : 1e9 / slow.read_bytes_per_s + 1e9 / slow.write_bytes_per_s;
+  return gain >= there_and_back * static_cast<double>(bytes);
 }
 
 bool Payback::worth(const Move& move, Bytes bytes,
@@ -37,12 +71,11 @@ bool Payback::worth(const Move& move, Bytes bytes,
   const bool known = options_.seconds > 0 && ns_per_byte_ > 0 &&
                      one_sample_ > 0 && move.object < rates_.size();
   if (!known || move.to >= move.from) return true;
-  const double read = tiers[move.from].read_ns - tiers[move.to].read_ns;
-  const double write = tiers[move.from].write_ns - tiers[move.to].write_ns;
-  if (read <= 0) return true;
+  if (tiers[move.from].read_ns <= tiers[move.to].read_ns) return true;
   const auto& rate = rates_[move.object];
-  const double gain = (static_cast<double>(rate.loads) + one_sample_) * read +
-                      static_cast<double>(rate.stores) * std::max(read, write);
+  const double gain =
+      gain_ns(static_cast<double>(rate.loads) + one_sample_,
+              static_cast<double>(rate.stores), move.from, move.to, tiers);
   return gain * options_.seconds >= ns_per_byte_ * static_cast<double>(bytes);
 }
 

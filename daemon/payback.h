@@ -6,7 +6,9 @@
 // gain is an upper bound, and a region that was not sampled is given the
 // benefit of one sample; what does not pay even so is refused. A region's rate
 // is remembered over about eight windows. Demotions are not judged: they are
-// made for someone else's sake.
+// made for someone else's sake. But whether the stay in fast memory that ends
+// with one has paid is known by then, and tells what comes and goes with the
+// phases of a job from what bounces (guards.h).
 // A gate on measured cost: ARMS, arXiv 2508.04417; bound and horizon are ours.
 //
 // Thread safety: none; one instance a target.
@@ -38,6 +40,14 @@ class Payback {
   bool worth(const Move& move, Bytes bytes,
              std::span<const TierView> tiers) const;
 
+  /// The object came to a faster tier: its stay begins.
+  void came(ObjectId object);
+  /// Whether the stay that ends with this demotion of so many bytes gained what
+  /// two copies cost: as measured, or where that is not known as the tiers'
+  /// bandwidths say. False where there is no such guard.
+  bool stay_paid(const Move& leaving, Bytes bytes,
+                 std::span<const TierView> tiers) const;
+
   /// Measured, smoothed; 0: nothing was copied yet.
   double ns_per_byte() const { return ns_per_byte_; }
 
@@ -45,6 +55,8 @@ class Payback {
   struct Rate {  // accesses a second
     float loads = 0;
     float stores = 0;
+    float stay_loads = 0;  // accesses since it came
+    float stay_stores = 0;
   };
   Options options_;
   std::vector<Rate> rates_;  // by object

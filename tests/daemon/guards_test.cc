@@ -95,6 +95,46 @@ TEST_F(GuardsTest, BouncingWaitsLongerEachTime) {
   EXPECT_EQ(admit({{0, 1, 0}}, 1002).size(), 1u);
 }
 
+// What a job uses phase by phase may come and go with them, if that pays.
+TEST_F(GuardsTest, AStayThatPaidIsNoBounce) {
+  for (int round = 0; round < 4; ++round) {
+    guards.moved({0, 1, 0}, 8 * round);
+    guards.moved({0, 0, 1}, 8 * round + 4, /*paid=*/true);
+  }
+  objects[0].tier = 1;
+  tiers[0].used = kMiB;
+  EXPECT_TRUE(admit({{0, 1, 0}}, 29).empty());
+  EXPECT_EQ(refused(Refusal::kResidence), 1u);  // the least, as ever
+  EXPECT_EQ(admit({{0, 1, 0}}, 30).size(), 1u);
+  // One stay for nothing, and it waits.
+  guards.moved({0, 1, 0}, 32);
+  guards.moved({0, 0, 1}, 36, /*paid=*/false);
+  EXPECT_TRUE(admit({{0, 1, 0}}, 38).empty());
+  EXPECT_EQ(refused(Refusal::kPingPong), 1u);
+}
+
+TEST_F(GuardsTest, AStayPaysByItsAccesses) {
+  tiers[0] = {4 * kMiB, 2 * kMiB, 80, 80, 64e9, 64e9};
+  tiers[1] = {4 * kMiB, 2 * kMiB, 280, 280, 2e9, 1e9};
+  auto& payback = guards.payback();
+  const auto paid = [&] { return payback.stay_paid({0, 0, 1}, kMiB, tiers); };
+  payback.end_window(objects, 1'000'000'000, 1);
+  guards.moved({0, 1, 0}, 0);
+  // By the tiers' bandwidths a MiB there and back costs 1.57 ms: 7,864 loads.
+  objects[0].loads = 4'000;
+  payback.end_window(objects, 1'000'000'000, 1);
+  EXPECT_FALSE(paid());
+  payback.end_window(objects, 1'000'000'000, 1);
+  EXPECT_TRUE(paid());
+  payback.landed(kMiB, 4 * kMiB);  // 8 ns a byte, there and back: 8.4 ms
+  EXPECT_FALSE(paid());
+  for (int i = 0; i < 9; ++i) payback.end_window(objects, 1'000'000'000, 1);
+  EXPECT_TRUE(paid());
+  guards.moved({0, 1, 0}, 20);  // the next stay begins with nothing
+  EXPECT_FALSE(paid());
+  EXPECT_FALSE(payback.stay_paid({9, 0, 1}, kMiB, tiers));  // not known
+}
+
 TEST_F(GuardsTest, FailuresAreLeftAloneForAWhile) {
   EXPECT_FALSE(guards.resting(2, 0));
   guards.failed(2, 0);
