@@ -3,14 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/archive.h"
+#include "agent/archive_kind.h"
 #include "agent/features.h"
-#include "agent/forecast.h"
-#include "agent/network.h"
+#include "agent/scores.h"
 
 namespace thermocline {
 namespace {
-
-constexpr const char* kKind = "agent";
 
 using Json = nlohmann::json;
 
@@ -21,6 +19,7 @@ std::string papers(const Agent::Info& info, std::int64_t hidden) {
   out["hidden"] = hidden;
   out["algorithm"] = info.algorithm;
   out["payback"] = info.payback;
+  out["split"] = info.split;
   out["traces"] = info.traces;
   out["options"] = info.options;
   out["seed"] = info.seed;
@@ -39,7 +38,7 @@ std::string papers(const Agent::Info& info, std::int64_t hidden) {
 
 struct Agent::Impl {
   Impl(std::int64_t h, Info i)
-      : hidden(h), info(std::move(i)), network(kFeatures, h) {
+      : hidden(h), info(std::move(i)), network(network_of(info.algorithm, h)) {
     use_one_thread();
     network->eval();
   }
@@ -63,7 +62,7 @@ Result<Agent> Agent::load(const std::string& path) {
   bool other_features = false;
   // The checksum is right, so the papers are ours; json's exceptions become
   // kCorrupt there, like LibTorch's.
-  auto read = read_archive(path, kKind, [&](auto& archive) {
+  auto read = read_archive(path, kAgentKind, [&](auto& archive) {
     c10::IValue text;
     archive.read("papers", text);
     const Json json = Json::parse(text.toStringRef());
@@ -73,6 +72,7 @@ Result<Agent> Agent::load(const std::string& path) {
     Info info;
     json.at("algorithm").get_to(info.algorithm);
     json.at("payback").get_to(info.payback);
+    info.split = json.value("split", true);  // agents from before had it
     json.at("traces").get_to(info.traces);
     json.at("options").get_to(info.options);
     json.at("seed").get_to(info.seed);
@@ -101,13 +101,14 @@ Status Agent::save(const std::string& path) const {
   torch::serialize::OutputArchive archive;
   impl_->network->save(archive);
   archive.write("papers", c10::IValue(papers(impl_->info, impl_->hidden)));
-  return write_archive(path, kKind, archive);
+  return write_archive(path, kAgentKind, archive);
 }
 
 void Agent::score(std::span<const float> features,
                   std::vector<double>& out) const {
-  network_scores(impl_->network, impl_->info.algorithm == "forecast",
-                 impl_->info.payback, features, out);
+  const Info& info = impl_->info;
+  network_scores(impl_->network, {info.algorithm, info.payback, info.split},
+                 features, out);
 }
 
 const Agent::Info& Agent::info() const { return impl_->info; }

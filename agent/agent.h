@@ -24,6 +24,7 @@ class Agent {
     std::vector<std::string> traces;     // what it was trained on
     std::string algorithm = "forecast";  // TrainingOptions::algorithm
     double payback = 10;                 // TrainingOptions::payback
+    bool split = true;                   // TrainingOptions::split
     std::string options;                 // TrainingOptions as JSON
     std::uint64_t seed = 0;
     std::int64_t episodes = 0;          // trained for

@@ -18,7 +18,7 @@ std::string archive_kind(const std::string& path) {
   std::string end(static_cast<std::size_t>(std::min(size, kLongestComment)), 0);
   file.seekg(size - static_cast<std::streamoff>(end.size()));
   file.read(end.data(), static_cast<std::streamsize>(end.size()));
-  for (const std::string kind : {"agent", "checkpoint"}) {
+  for (const std::string kind : {kAgentKind, kCheckpointKind}) {
     if (end.find("thermocline " + kind + " ") != std::string::npos) return kind;
   }
   return {};

@@ -6,7 +6,11 @@
 
 namespace thermocline {
 
-/// "agent" or "checkpoint", by the comment at the file's end, damaged or not;
+inline constexpr const char* kAgentKind = "agent";
+inline constexpr const char* kCheckpointKind = "checkpoint";
+
+/// kAgentKind or kCheckpointKind, by the comment at the file's end, damaged or
+/// not;
 /// "" for any other file and for none.
 std::string archive_kind(const std::string& path);
 

@@ -5,18 +5,15 @@
 #include <sstream>
 
 #include "agent/archive.h"
+#include "agent/archive_kind.h"
 #include "agent/features.h"
 #include "agent/forecast.h"
+#include "agent/gradient_step.h"
 #include "agent/network.h"
+#include "agent/scores.h"
 
 namespace thermocline {
 namespace {
-
-constexpr const char* kKind = "checkpoint";
-
-torch::Tensor tensor_of(const std::vector<float>& from, at::IntArrayRef shape) {
-  return torch::from_blob(const_cast<float*>(from.data()), shape).clone();
-}
 
 // (N, F) with every object in one tier.
 torch::Tensor lying_in(const torch::Tensor& features, Action tier) {
@@ -77,7 +74,6 @@ struct Dqn::Impl {
   torch::Tensor price(const Batch& batch, const torch::Tensor& after);
   double find_gradients();
   double find_forecast_gradients(const Batch& batch);
-  void share_gradients();
   void follow();
 
   TrainingOptions options;
@@ -94,13 +90,12 @@ Dqn::Dqn(const TrainingOptions& options, std::uint64_t seed) {
   torch::manual_seed(seed);  // of the initial weights
   impl_ = std::make_unique<Impl>(options, seed);
 }
-Dqn::Dqn(Dqn&&) noexcept = default;
-Dqn& Dqn::operator=(Dqn&&) noexcept = default;
 Dqn::~Dqn() = default;
 
 void Dqn::score(std::span<const float> features, std::vector<double>& out) {
-  network_scores(impl_->online, impl_->options.forecasts(),
-                 impl_->options.payback, features, out);
+  const TrainingOptions& by = impl_->options;
+  network_scores(impl_->online, {by.algorithm, by.payback, by.split}, features,
+                 out);
 }
 
 void Dqn::explore(std::span<const float> features, double epsilon,
@@ -111,7 +106,13 @@ void Dqn::explore(std::span<const float> features, double epsilon,
   }
 }
 
-void Dqn::remember(Frame frame) { impl_->replay.add(std::move(frame)); }
+void Dqn::remember(Frame frame) {
+  if (!impl_->options.split) {
+    join_stores(frame.before);
+    join_stores(frame.after);
+  }
+  impl_->replay.add(std::move(frame));
+}
 
 std::uint64_t Dqn::draw() { return impl_->rng(); }
 
@@ -254,34 +255,14 @@ double Dqn::Impl::find_forecast_gradients(const Batch& batch) {
   return loss.item<double>();
 }
 
-void Dqn::Impl::share_gradients() {
-  const torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> flat;
-  for (auto& p : online->parameters()) {
-    if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);
-    flat.push_back(p.grad().reshape(-1));
-  }
-  auto all = torch::cat(flat);
-  hook({all.data_ptr<float>(), static_cast<std::size_t>(all.numel())});
-  std::int64_t at = 0;
-  for (auto& p : online->parameters()) {
-    p.mutable_grad().copy_(all.narrow(0, at, p.numel()).view_as(p));
-    at += p.numel();
-  }
-}
-
 double Dqn::learn(double progress) {
   Impl& me = *impl_;
   const bool empty = me.replay.size() == 0;
   if (empty && !me.hook) return 0;
   me.adam.zero_grad();
   const double loss = empty ? 0 : me.find_gradients();
-  if (me.hook) me.share_gradients();
-  torch::nn::utils::clip_grad_norm_(me.online->parameters(), 10.0);
-  static_cast<torch::optim::AdamOptions&>(me.adam.param_groups()[0].options())
-      .lr(me.options.learning_rate *
-          (1 - 0.9 * std::clamp(progress, 0.0, 1.0)));
-  me.adam.step();
+  apply_gradients(me.online->parameters(), me.adam, me.hook, 10.0,
+                  me.options.learning_rate, progress);
   me.follow();
   return loss;
 }
@@ -315,24 +296,13 @@ Status Dqn::save(const std::string& path, const std::string& note) const {
                 c10::IValue(static_cast<std::int64_t>(me.replay.size())));
   archive.write("next",
                 c10::IValue(static_cast<std::int64_t>(me.replay.next())));
-  return write_archive(path, kKind, archive);
-}
-
-Result<std::string> Dqn::read_note(const std::string& path) {
-  std::string note;
-  auto read = read_archive(path, kKind, [&](auto& archive) {
-    c10::IValue value;
-    archive.read("note", value);
-    note = value.toStringRef();
-  });
-  if (!read) return read.error();
-  return note;
+  return write_archive(path, kCheckpointKind, archive);
 }
 
 Result<std::string> Dqn::resume(const std::string& path) {
   Impl& me = *impl_;
   std::string note;
-  auto read = read_archive(path, kKind, [&](auto& archive) {
+  auto read = read_archive(path, kCheckpointKind, [&](auto& archive) {
     c10::IValue value;
     archive.read("note", value);
     note = value.toStringRef();

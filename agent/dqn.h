@@ -17,64 +17,34 @@
 // Q is per byte, times (1 - gamma): a mean per decision, in mean window times
 // of the footprint (replay.h).
 //
-// Thread safety: none; sets LibTorch to one thread. Determinism: the same
-// options, seed and frames give the same bits.
+// Thread safety, determinism: as Learner.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "agent/replay.h"
-#include "agent/training_options.h"
-#include "traces/result.h"
+#include "agent/learner.h"
 
 namespace thermocline {
 
-class Dqn {
+class Dqn final : public Learner {
  public:
   Dqn(const TrainingOptions& options, std::uint64_t seed);
-  Dqn(Dqn&&) noexcept;
-  Dqn& operator=(Dqn&&) noexcept;
-  ~Dqn();
+  ~Dqn() override;
 
-  /// Advantage of the fastest over the slowest tier, for each of the rows of
-  /// features (N x F).
-  void score(std::span<const float> features, std::vector<double>& out);
-  /// The same, with each object's score swapped for another's with probability
-  /// epsilon.
+  void score(std::span<const float> features,
+             std::vector<double>& out) override;
+  /// Each object's score swapped for another's with probability epsilon.
   void explore(std::span<const float> features, double epsilon,
-               std::vector<double>& out);
-  /// Requires: every frame has the same number of objects.
-  void remember(Frame frame);
-  /// One gradient step at `progress` (0 to 1) of the training; its loss, or 0
-  /// while nothing is remembered.
-  double learn(double progress);
-
-  /// The online network's, in the order of its layers.
-  std::vector<float> weights() const;
-  /// Goes on from these, of both networks; forgets the optimizer's momenta.
-  /// Requires: as many as weights() has.
-  void set_weights(const std::vector<float>& weights);
-  /// From now on another generator: workers that begin with the same network
-  /// are to play different episodes.
-  void reseed(std::uint64_t seed);
-  /// What learn() hands all gradients to before it clips and applies them, in
-  /// the order of weights(); all zero while nothing is remembered.
-  using GradientHook = std::function<void(std::span<float>)>;
-  void set_gradient_hook(GradientHook hook);
-  /// A number from the learner's own generator.
-  std::uint64_t draw();
-
-  /// All of it: networks, optimizer, generator, replay; with a note. A learner
-  /// that resumes goes on bit for bit as if it had not stopped.
-  Status save(const std::string& path, const std::string& note) const;
-  /// Returns the note. Errors: as read_archive (archive.h).
-  Result<std::string> resume(const std::string& path);
-  /// The note alone: what save() was given.
-  static Result<std::string> read_note(const std::string& path);
+               std::vector<double>& out) override;
+  void remember(Frame frame) override;
+  double learn(double progress) override;
+  std::vector<float> weights() const override;
+  void set_weights(const std::vector<float>& weights) override;
+  void reseed(std::uint64_t seed) override;
+  void set_gradient_hook(GradientHook hook) override;
+  std::uint64_t draw() override;
+  Status save(const std::string& path, const std::string& note) const override;
+  Result<std::string> resume(const std::string& path) override;
 
  private:
   struct Impl;

@@ -44,6 +44,17 @@ std::uint64_t feature_hash() {
   return hash;
 }
 
+void join_stores(std::span<float> rows) {
+  for (std::size_t at = 0; at < rows.size(); at += kFeatures) {
+    const auto row = rows.subspan(at, kFeatures);
+    for (const auto [loads, stores] : {std::pair{kShortLoads, kShortStores},
+                                       std::pair{kLongLoads, kLongStores}}) {
+      row[loads] = std::log1p(std::expm1(row[loads]) + std::expm1(row[stores]));
+      row[stores] = 0;
+    }
+  }
+}
+
 void FeatureTracker::remember(const ObjectView& object, double store_weight) {
   History& h = history_[object.id];
   if (object.bytes == 0) {

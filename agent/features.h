@@ -57,6 +57,10 @@ inline constexpr std::array<const char*, kFeatures> kFeatureNames = {
     "budget",      "move_cost",  "demote_cost",  "intensity",   "steady",
     "stall",       "elapsed",    "sparsity"};
 
+/// Rows of features (N x F) as who cannot tell loads from stores sees them: all
+/// counted as loads. What that costs is in models/README.md.
+void join_stores(std::span<float> rows);
+
 /// Of the names and of their meaning's version: an agent that was trained with
 /// others is refused.
 std::uint64_t feature_hash();

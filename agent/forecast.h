@@ -65,18 +65,4 @@ inline void forecast_scores(QNetwork& network, std::span<const float> rows,
   }
 }
 
-/// By row, what the network says of it: a forecast's score or, by
-/// TrainingOptions::algorithm, the advantage that it gives itself.
-inline void network_scores(QNetwork& network, bool forecasts, double payback,
-                           std::span<const float> rows,
-                           std::vector<double>& out) {
-  const c10::InferenceMode guard;
-  if (forecasts) return forecast_scores(network, rows, payback, out);
-  const auto count = static_cast<std::int64_t>(rows.size() / kFeatures);
-  const auto x = torch::from_blob(const_cast<float*>(rows.data()),
-                                  {count, static_cast<long>(kFeatures)});
-  const auto a = advantage(network->forward(x)).contiguous();
-  out.assign(a.data_ptr<float>(), a.data_ptr<float>() + count);
-}
-
 }  // namespace thermocline

@@ -5,7 +5,8 @@
 namespace thermocline {
 
 Lesson::Lesson(const World& world, const Episode& episode,
-               std::int64_t frame_objects, const Packer& packer, Dqn& learner)
+               std::int64_t frame_objects, const Packer& packer,
+               Learner& learner)
     : world_(world),
       frame_objects_(frame_objects),
       packer_(packer),
@@ -22,7 +23,9 @@ void Lesson::step(double epsilon) {
   const std::vector<float> before(seen_.features().begin(),
                                   seen_.features().end());
   learner_.explore(before, epsilon, score_);
+  const double before_ns = environment_.time_ns();
   environment_.step(packer_(view, score_, 0));
+  step_ns_ = environment_.time_ns() - before_ns;
   seen_.update(environment_.view());
   remember(before, objects);
 }
@@ -55,6 +58,7 @@ void Lesson::remember(const std::vector<float>& before,
   };
   frame.window = in_steps(window_ns_);
   frame.next = in_steps(environment_.view().window_ns);
+  frame.reward = static_cast<float>(-step_ns_ / environment_.mean_step_ns());
   double sum = 0;
   const auto m = static_cast<std::size_t>(frame_objects_);
   for (std::size_t k = 0; k < m; ++k) {

@@ -1,17 +1,17 @@
 // Lesson: one episode that the learner plays and remembers, a decision at a
 // time.
 //
-// Learning from what is remembered is left to the caller (Dqn::learn), who
+// Learning from what is remembered is left to the caller (Learner::learn), who
 // knows when.
 //
-// Thread safety: none. Determinism: as Environment and Dqn.
+// Thread safety: none. Determinism: as Environment and Learner.
 #pragma once
 
 #include <vector>
 
-#include "agent/dqn.h"
 #include "agent/environment.h"
 #include "agent/features.h"
+#include "agent/learner.h"
 
 namespace thermocline {
 
@@ -21,7 +21,7 @@ class Lesson {
   /// objects of each decision are remembered, the same number in all lessons
   /// of a learner.
   Lesson(const World& world, const Episode& episode, std::int64_t frame_objects,
-         const Packer& packer, Dqn& learner);
+         const Packer& packer, Learner& learner);
 
   bool done() const { return environment_.done(); }
 
@@ -42,11 +42,12 @@ class Lesson {
   const World& world_;
   std::int64_t frame_objects_;
   const Packer& packer_;
-  Dqn& learner_;
+  Learner& learner_;
   Environment environment_;
   FeatureTracker seen_;
   std::vector<double> score_;
   Nanos window_ns_ = 1;  // of the view that was last decided on
+  double step_ns_ = 0;   // what the step after it took
 };
 
 }  // namespace thermocline

@@ -1,4 +1,5 @@
-// QNetwork: F features of an object to the worth of {fastest, slowest} tier.
+// QNetwork: F features of an object to the worth of {fastest, slowest} tier; or
+// other numbers to others, of the same shape between.
 //
 // Shared by all objects, so that any number of them fits. In a machine of two
 // tiers one of the two actions is "stay" and the other "move". Includes torch:
@@ -16,10 +17,11 @@ namespace thermocline {
 enum Action : int { kToFast = 0, kToSlow = 1, kActions = 2 };
 
 struct QNetworkImpl : torch::nn::Module {
-  QNetworkImpl(std::int64_t inputs, std::int64_t hidden)
+  QNetworkImpl(std::int64_t inputs, std::int64_t hidden,
+               std::int64_t outputs = kActions)
       : layers(torch::nn::Linear(inputs, hidden), torch::nn::ReLU(),
                torch::nn::Linear(hidden, hidden), torch::nn::ReLU(),
-               torch::nn::Linear(hidden, kActions)) {
+               torch::nn::Linear(hidden, outputs)) {
     register_module("layers", layers);
   }
   // (N, F) -> (N, A)

@@ -27,6 +27,7 @@ TrainingOptions training_options(const OnlineLearner::Options& from) {
   TrainingOptions out;
   out.algorithm = from.algorithm;
   out.payback = from.payback;
+  out.split = from.split;
   out.hidden = from.hidden;
   out.frame_objects = kFrameObjects;
   out.batch_frames = kBatchFrames;
@@ -59,7 +60,7 @@ struct OnlineLearner::Impl {
   std::vector<float> base;
   std::vector<float> in_charge;
   // Both made by the first piece: LibTorch's settings are those of a thread.
-  std::optional<Dqn> learner;
+  std::unique_ptr<Learner> learner;
   std::optional<Agent> judge;
   World world;  // of the lesson or the judgement; both refer to it
   std::optional<Lesson> lesson;
@@ -145,11 +146,12 @@ bool OnlineLearner::work() {
   Impl& me = *impl_;
   if (!me.learner) {
     const auto options = training_options(me.options);
-    me.learner.emplace(options, me.options.seed);
+    me.learner = make_learner(options, me.options.seed);
     me.learner->set_weights(me.in_charge);
     Agent::Info papers;
     papers.algorithm = options.algorithm;
     papers.payback = options.payback;
+    papers.split = options.split;
     me.judge.emplace(options.hidden, me.base, papers);
   }
   if (me.judging != kAll) {

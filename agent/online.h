@@ -36,6 +36,7 @@ class OnlineLearner {
     std::int64_t hidden = TrainingOptions().hidden;
     std::string algorithm = TrainingOptions().algorithm;
     double payback = TrainingOptions().payback;
+    bool split = true;
     std::size_t windows = 48;  // remembered
     std::size_t fewest = 8;    // before it begins
     int lessons = 6;           // before each judgement

@@ -22,6 +22,9 @@ struct Frame {
   float last = 0;    // 1: the episode ended with that step
   float window = 1;  // the view's at the decision
   float next = 1;    // and at the end of the step
+  // What the step took, moves included, negative; in mean window times. Not
+  // kept in checkpoints: whoever needs it keeps it.
+  float reward = 0;
 };
 
 class Replay {

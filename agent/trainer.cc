@@ -10,7 +10,7 @@
 namespace thermocline {
 namespace {
 
-Scorer scorer_of(Dqn& learner) {
+Scorer scorer_of(Learner& learner) {
   return [&learner](const FeatureTracker& seen, const View&,
                     std::vector<double>& score) {
     learner.score(seen.features(), score);
@@ -68,13 +68,14 @@ Trainer::Trainer(std::vector<World> worlds, const TrainingOptions& options,
       seed_(seed),
       packer_(std::move(packer)),
       team_(team),
-      learner_(options, seed),
+      learner_(make_learner(options, seed)),
       trials_(worlds_, options.holdout) {
   CHECK(check_worlds(worlds_).has_value());
   if (team_ == nullptr) return;
   // The seed has made the same network in all; now each goes its own way.
-  learner_.reseed(seed * 1'000'003 + static_cast<std::uint64_t>(team_->rank()));
-  learner_.set_gradient_hook([of = team_](std::span<float> gradients) {
+  learner_->reseed(seed * 1'000'003 +
+                   static_cast<std::uint64_t>(team_->rank()));
+  learner_->set_gradient_hook([of = team_](std::span<float> gradients) {
     // Its failure stays with the team, and is looked for after the episode.
     static_cast<void>(of->average(gradients));
   });
@@ -100,7 +101,7 @@ void Trainer::judge_health(double loss) {
 }
 
 double Trainer::run_episode() {
-  std::mt19937_64 rng(learner_.draw());
+  std::mt19937_64 rng(learner_->draw());
   const World& world = worlds_[rng() % worlds_.size()];
   const Episode episode =
       Episode::random(world, 0, trained_windows(world, options_.holdout), rng);
@@ -111,7 +112,7 @@ double Trainer::run_episode() {
   const double epsilon =
       options_.epsilon +
       (options_.epsilon_end - options_.epsilon) * std::min(1.0, 2 * progress);
-  Lesson lesson(world, episode, options_.frame_objects, packer_, learner_);
+  Lesson lesson(world, episode, options_.frame_objects, packer_, *learner_);
   // In a team all learn equally often; who is done with playing goes on
   // learning from what it remembers.
   double steps = static_cast<double>(episode.steps(world) - 1);
@@ -122,7 +123,7 @@ double Trainer::run_episode() {
       lesson.step(epsilon);
       totals[0] += 1;
     }
-    totals[2] += learner_.learn(progress);
+    totals[2] += learner_->learn(progress);
   }
   totals[1] = lesson.result();
   if (team_ != nullptr) static_cast<void>(team_->sum(totals));
@@ -145,7 +146,7 @@ double Trainer::run_episode() {
 // Whole jobs, and windows that were never trained on.
 void Trainer::evaluate() {
   const auto rank = team_ == nullptr ? 0 : team_->rank();
-  Judged judged = trials_.judge(scorer_of(learner_), packer_,
+  Judged judged = trials_.judge(scorer_of(*learner_), packer_,
                                 static_cast<std::size_t>(rank),
                                 static_cast<std::size_t>(members()));
   if (team_ != nullptr) {
@@ -166,7 +167,7 @@ void Trainer::evaluate() {
   ++vain_;
   if (best_.empty() || judged.time() < best_time_) {
     best_time_ = judged.time();
-    best_ = learner_.weights();
+    best_ = learner_->weights();
     vain_ = 0;
   }
 }
@@ -174,10 +175,11 @@ void Trainer::evaluate() {
 Agent Trainer::best(Agent::Info info) {
   if (best_.empty()) evaluate();
   // A lost team cannot evaluate, but what was learned is here.
-  if (best_.empty()) best_ = learner_.weights();
+  if (best_.empty()) best_ = learner_->weights();
   info.options = json_of(options_).dump();
   info.algorithm = options_.algorithm;
   info.payback = options_.payback;
+  info.split = options_.split;
   info.seed = seed_;
   info.episodes = episode_;
   info.decisions = decisions_;

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "agent/dqn.h"
 #include "agent/evaluation.h"
+#include "agent/learner.h"
 #include "agent/metrics.h"
 #include "agent/team.h"
 #include "agent/training_options.h"
@@ -93,7 +93,7 @@ class Trainer {
   std::uint64_t seed_;
   Packer packer_;
   Team* team_;
-  Dqn learner_;
+  std::unique_ptr<Learner> learner_;
   Trials trials_;
   Status health_;
   std::int64_t episode_ = 0;

@@ -20,7 +20,7 @@ std::uint64_t fingerprint(const std::vector<World>& worlds) {
 
 // A checkpoint's note, checked key by key.
 Result<Json> read_note(const std::string& path) {
-  const auto text = Dqn::read_note(path);
+  const auto text = read_learner_note(path);
   if (!text) return text.error();
   const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   const auto holds = [&json](const char* key, auto&& right) {
@@ -85,15 +85,16 @@ std::string Trainer::note() const {
 }
 
 Status Trainer::checkpoint(const std::string& path) {
-  if (team_ == nullptr) return learner_.save(path, note());
+  if (team_ == nullptr) return learner_->save(path, note());
   const std::string own = part_name(path, *team_, episode_);
   const bool leads = team_->rank() == 0;
   // The leader's file is the word that all parts are there, so it comes last,
   // and only after it may older parts go.
   Status done =
-      agreed(*team_, leads ? Status() : learner_.save(own, note()), path);
+      agreed(*team_, leads ? Status() : learner_->save(own, note()), path);
   if (done) {
-    done = agreed(*team_, leads ? learner_.save(path, note()) : Status(), path);
+    done =
+        agreed(*team_, leads ? learner_->save(path, note()) : Status(), path);
   }
   // Without the others nobody knows which part the leader's file names.
   if (leads || own == saved_part_ || !team_->health()) return done;
@@ -155,7 +156,7 @@ Result<Trainer> Trainer::resume(const std::string& path,
   if (auto ok = check_worlds(worlds); !ok) return ok.error();
   Trainer out(std::move(worlds), *options, json["seed"].get<std::uint64_t>(),
               std::move(packer), team);
-  if (auto ok = out.learner_.resume(*from); !ok) return ok.error();
+  if (auto ok = out.learner_->resume(*from); !ok) return ok.error();
   out.episode_ = json["episode"].get<std::int64_t>();
   out.decisions_ = json["decisions"].get<std::int64_t>();
   out.mean_return_ = json["mean_return"].get<double>();

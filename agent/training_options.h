@@ -26,16 +26,19 @@ struct TrainingOptions {
   double epsilon_end = 0.02;
   double reward_clip = 8.0;
   double holdout = 0.25;
+  bool split = true;
 
-  bool forecasts() const { return algorithm != "dqn"; }
-  /// False when the algorithm is none of the two.
-  bool valid() const { return algorithm == "forecast" || algorithm == "dqn"; }
+  bool forecasts() const { return algorithm == "forecast"; }
+  /// False when the algorithm is none of the three.
+  bool valid() const {
+    return forecasts() || algorithm == "dqn" || algorithm == "ppo";
+  }
 
   void fields(auto& f) {
     using Int = std::int64_t;
     f("algorithm", algorithm,
       "forecast: learn what comes, and reckon; dqn: learn what acting is "
-      "worth");
+      "worth; ppo: learn the weights that make heat");
     f("payback", payback, 0.1, 1e6,
       "decisions within which a move must pay for itself (forecast)");
     f("episodes", episodes, Int{1}, Int{1000000}, "episodes to train for");
@@ -68,6 +71,7 @@ struct TrainingOptions {
       "largest loss of one object in one decision, in mean window times");
     f("holdout", holdout, 0.0, 0.9,
       "share of each trace's windows, at its end, never trained on");
+    f("split", split, "tell loads from stores (forecast, dqn)");
   }
 };
 

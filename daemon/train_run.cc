@@ -68,7 +68,7 @@ Result<TrainingOptions> options_of(const TrainSettings& settings) {
   auto out = read_options<TrainingOptions>(json).within("--option");
   if (out && !out->valid()) {
     return invalid("--option algorithm=" + out->algorithm +
-                   " is none; it is forecast or dqn");
+                   " is none; it is forecast, dqn or ppo");
   }
   return out;
 }

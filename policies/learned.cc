@@ -75,13 +75,16 @@ class Learned final : public Policy {
   std::vector<Move> decide(const View& given) override {
     View view = given;
     seen_.update(view);
-    view.budget = std::min(view.budget, account_.allow(view, seen_));
+    allowed_ = account_.allow(view, seen_);
+    view.budget = std::min(view.budget, allowed_);
     if (options_.online) learn(given);
     agent_.score(seen_.features(), score_);
     double footprint = 0;
+    wanted_ = 0;
     for (std::size_t i = 0; i < score_.size(); ++i) {
       const ObjectView& object = view.objects[i];
       if (object.bytes == 0) score_[i] = 0;
+      if (score_[i] > 0 && object.tier > 0) wanted_ += object.bytes;
       footprint += static_cast<double>(object.bytes);
     }
     objects_.assign(view.objects.begin(), view.objects.end());
@@ -136,13 +139,17 @@ class Learned final : public Policy {
   }
 
   std::map<std::string, std::uint64_t> counts() const override {
-    if (!tuner_) return {};
+    std::map<std::string, std::uint64_t> out{
+        {"account_allows_bytes", allowed_},
+        {"slow_wanted_fast_bytes", wanted_}};
+    if (!tuner_) return out;
     const auto all = tuner_->counts();
-    return {{"online_decisions", all.learning.decisions},
-            {"online_verdicts", all.learning.verdicts},
-            {"online_rollbacks", all.learning.rollbacks},
-            {"online_states_refused", all.states_refused},
-            {"online_saves_failed", all.saves_failed}};
+    out["online_decisions"] = all.learning.decisions;
+    out["online_verdicts"] = all.learning.verdicts;
+    out["online_rollbacks"] = all.learning.rollbacks;
+    out["online_states_refused"] = all.states_refused;
+    out["online_saves_failed"] = all.saves_failed;
+    return out;
   }
 
  private:
@@ -155,6 +162,7 @@ class Learned final : public Policy {
       tuning.learning.hidden = agent_.hidden();
       tuning.learning.algorithm = agent_.info().algorithm;
       tuning.learning.payback = agent_.info().payback;
+      tuning.learning.split = agent_.info().split;
       const double fill = options_.fill;
       tuner_ = std::make_unique<FineTuner>(
           agent_.weights(), tuning,
@@ -173,6 +181,8 @@ class Learned final : public Policy {
   Agent agent_;
   Account account_;
   FeatureTracker seen_;
+  Bytes allowed_ = 0;  // by the account, in the last window
+  Bytes wanted_ = 0;   // in slow memory, and better in fast
   std::vector<double> score_;
   std::vector<ObjectView> objects_;  // as the last decision leaves them
   std::size_t tiers_ = 0;

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "agent/agent.h"
+#include "agent/dqn.h"
 #include "agent/evaluation.h"
 #include "agent/fine_tuner.h"
 #include "agent/trainer.h"

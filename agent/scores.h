@@ -1,0 +1,54 @@
+// Scores: what a trained network says of each object, whichever way it was
+// trained (learner.h). Includes torch: from .cc files only.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "agent/features.h"
+#include "agent/forecast.h"
+#include "agent/heat_weights.h"
+#include "agent/network.h"
+#include "agent/training_options.h"
+
+namespace thermocline {
+
+/// A network of the shape that the algorithm decides with.
+inline QNetwork network_of(const std::string& algorithm, std::int64_t hidden) {
+  return algorithm == "ppo" ? heat_weights_network(hidden)
+                            : QNetwork(kFeatures, hidden);
+}
+
+// What they are reckoned by; of TrainingOptions.
+struct Scoring {
+  std::string algorithm;
+  double payback = 10;
+  bool split = true;
+};
+
+/// By row of features (N x F): a forecast's score, the advantage that the
+/// network gives it itself, or its heat by the network's weights.
+inline void network_scores(QNetwork& network, const Scoring& by,
+                           std::span<const float> rows,
+                           std::vector<double>& out) {
+  const c10::InferenceMode guard;
+  std::vector<float> joined;
+  if (!by.split) {
+    joined.assign(rows.begin(), rows.end());
+    join_stores(joined);
+    rows = joined;
+  }
+  if (by.algorithm == "forecast") {
+    return forecast_scores(network, rows, by.payback, out);
+  }
+  if (by.algorithm == "ppo") {
+    return heat_scores(mean_weights(network, context_of(rows)), rows, out);
+  }
+  const auto count = static_cast<std::int64_t>(rows.size() / kFeatures);
+  const auto x = torch::from_blob(const_cast<float*>(rows.data()),
+                                  {count, static_cast<long>(kFeatures)});
+  const auto a = advantage(network->forward(x)).contiguous();
+  out.assign(a.data_ptr<float>(), a.data_ptr<float>() + count);
+}
+
+}  // namespace thermocline
