@@ -10,14 +10,34 @@ namespace thermocline {
 namespace {
 
 constexpr std::uint64_t kVersion = 2;  // raise when a column's meaning changes
-constexpr double kShort = 0.5;
-constexpr double kLong = 0.08;
-constexpr std::size_t kReach = 4;  // neighbours on either side
+constexpr std::size_t kReach = 4;      // neighbours on either side
 
-// What an average that started from 0 would be, had it started right.
-double settled(double average, double rate, std::int32_t age) {
-  return average / (1 - std::pow(1 - rate, age));
-}
+// A running average: it moves by `rate` of what is new.
+class Memory {
+ public:
+  explicit Memory(double rate) : rate_(rate) {
+    for (std::size_t age = 0; age < risen_.size(); ++age) {
+      risen_[age] = 1 - std::pow(1 - rate, static_cast<double>(age));
+    }
+  }
+  double rate() const { return rate_; }
+  void add(double& average, double value) const {
+    average += rate_ * (value - average);
+  }
+  // What an average that started from 0 would be, had it started right. Asked
+  // for five times an object and window, hence the table; beyond it what was
+  // there at first no longer counts in the last bit.
+  double settled(double average, std::int32_t age) const {
+    const auto at = static_cast<std::size_t>(age);
+    return average / (at < risen_.size() ? risen_[at] : 1.0);
+  }
+
+ private:
+  double rate_;
+  std::array<double, 512> risen_{};
+};
+const Memory kShort(0.5);
+const Memory kLong(0.08);
 
 double share(double part, double whole) {
   return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0;
@@ -64,10 +84,10 @@ void FeatureTracker::remember(const ObjectView& object, double store_weight) {
   const double loads = std::max(0.0, object.loads);
   const double stores = std::max(0.0, object.stores) * store_weight;
   h.age = std::min(h.age + 1, 1 << 20);
-  h.short_loads += kShort * (loads - h.short_loads);
-  h.long_loads += kLong * (loads - h.long_loads);
-  h.short_stores += kShort * (stores - h.short_stores);
-  h.long_stores += kLong * (stores - h.long_stores);
+  kShort.add(h.short_loads, loads);
+  kLong.add(h.long_loads, loads);
+  kShort.add(h.short_stores, stores);
+  kLong.add(h.long_stores, stores);
   h.life += loads + stores;
   if (object.loads + object.stores > 0) {
     if (h.since >= 0) {
@@ -118,7 +138,7 @@ void FeatureTracker::update(const View& view) {
           (std::max(0.0, object.loads) + std::max(0.0, object.stores)) /
           quantum_;
     }
-    const double all = settled(h.long_loads + h.long_stores, kLong, h.age);
+    const double all = kLong.settled(h.long_loads + h.long_stores, h.age);
     density_[i] = all / static_cast<double>(object.bytes);
     summed_[i + 1] += density_[i];
     counted_[i + 1] += 1;
@@ -154,7 +174,7 @@ void FeatureTracker::update(const View& view) {
   const double move_back =
       move_ns(machine, static_cast<Bytes>(footprint), 4096, 0, last);
   ++windows_;
-  const double rate = std::max(kLong, 1.0 / static_cast<double>(windows_));
+  const double rate = std::max(kLong.rate(), 1.0 / static_cast<double>(windows_));
   steady_ += rate * (gain / window - steady_);
   stall_ += rate * (stalled / window - stall_);
   const auto log1 = [](double x) {
@@ -185,9 +205,9 @@ void FeatureTracker::write_row(const ObjectView& object,
   std::copy(shared_.begin(), shared_.end(), row.begin());
   const History& h = history_[object.id];
   const auto bytes = static_cast<double>(object.bytes);
-  const auto density = [&](double average, double rate) {
-    const double here = settled(average, rate, h.age) / bytes;
-    return mean_density_ > 0
+  const auto density = [&](double average, const Memory& memory) {
+    const double here = memory.settled(average, h.age) / bytes;
+    return mean_density_ > 0 && here > 0
                ? static_cast<float>(std::log1p(here / mean_density_))
                : 0.0F;
   };
