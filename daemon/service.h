@@ -43,7 +43,7 @@ class Service {
     // (vm.watermark_scale_factor, 0.1 %).
     double headroom = 0.001;
     // Share of what a target may have of the fastest tier that is kept for
-    // what it will allocate, at most (daemon/swing.h).
+    // what it will allocate, at most (policies/swing.h).
     double newborn = 0.5;
     // Share of inactive page cache taken for free: what moves into a full
     // node, the kernel makes room for there, from such pages first. Files that

@@ -25,9 +25,9 @@
 
 #include "daemon/mover.h"
 #include "daemon/process.h"
-#include "daemon/swing.h"
 #include "daemon/syscalls.h"
 #include "estimator/machine.h"
+#include "policies/swing.h"
 #include "tracer/maps.h"
 #include "traces/regions.h"
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "policies/replayed_job.h"
+#include "policies/swing.h"
 
 namespace thermocline {
 namespace {
@@ -76,6 +77,7 @@ class Online {
           std::max({fastest, tier.read_bytes_per_s, tier.write_bytes_per_s});
     }
     bytes_per_ns_ = std::min(room.copy_bytes_per_s, fastest) / 1e9;
+    room_ = room.capacity.front();
     Bytes largest = 0;
     for (std::size_t i = 0; i < objects_.size(); ++i) {
       objects_[i].id = static_cast<ObjectId>(i);
@@ -113,6 +115,11 @@ class Online {
     for (const auto t : iteration_.op(k).writes) objects_[t].stores += lines(t);
     ++since_;
     window_ns_ += ns;
+    Bytes live = 0;
+    for (std::size_t t = 0; t < tiers_.size(); ++t) {
+      live += job_.used(static_cast<TierId>(t));
+    }
+    swing_.see(live);
   }
 
   Status decide() {
@@ -125,6 +132,10 @@ class Online {
     for (std::size_t t = 0; t < tiers_.size(); ++t) {
       tiers_[t].used = job_.used(static_cast<TierId>(t));
     }
+    // As the daemon does (its options' `newborn`): room for what is born before
+    // the next decision.
+    tiers_.front().capacity = room_ - std::min(swing_.more(), room_ / 2);
+    swing_.end_window();
     View view;
     view.window = window_++;
     view.window_ns = static_cast<Nanos>(std::llround(window_ns_));
@@ -182,6 +193,8 @@ class Online {
   TierId birth_;
   std::vector<ObjectView> objects_;
   std::vector<TierView> tiers_;
+  Bytes room_ = 0;  // of the fastest tier
+  Swing swing_;
   std::vector<double> decisions_s_;
   double bytes_per_ns_ = 0;
   double tokens_ = 0;

@@ -1,4 +1,4 @@
-#include "daemon/swing.h"
+#include "policies/swing.h"
 
 #include <gtest/gtest.h>
 
