@@ -5,7 +5,9 @@
 // nothing ever moved, less what it does lose: what moves earn. Bytes may move
 // for as much time as was earned and not spent, and for a small stake in
 // advance. A job whose moves do not pay loses the stake and no more; one whose
-// moves pay soon has all that it needs.
+// moves pay soon has all that it needs. Where things lie goes on costing when
+// nothing moves any more, so whoever has lost the stake and still loses is to
+// put them back where they would be.
 //
 // Earnings are modelled: accesses times the latency between the tiers, taken
 // down by how far the model overrates them (were it right, what stalls could
@@ -35,6 +37,12 @@ class Account {
   Bytes allow(const View& view, const FeatureTracker& seen);
   /// What is moved of it.
   void spend(const View& view, std::span<const Move> moves);
+  /// Nothing is left, and things lie lately where they cost a hundredth of the
+  /// time more than untouched.
+  bool losing() const { return may_ns_ <= 0 && lately_ns_ < -0.01 * mean_ns_; }
+  /// Scores (packing.h) by which all goes back: 1 for what would lie in the
+  /// fastest tier untouched, -1 for all else.
+  void as_untouched(std::vector<double>& score) const;
   /// Earned less spent, in ns.
   double balance_ns() const { return balance_ns_; }
 
@@ -48,6 +56,9 @@ class Account {
   double balance_ns_ = 0;
   double elapsed_ns_ = 0;
   double move_ns_byte_ = 0;
+  double may_ns_ = 0;     // that moves may take now
+  double lately_ns_ = 0;  // earned in a window, over the last eight or so
+  double mean_ns_ = 0;    // length of a window
   std::int64_t windows_ = 0;
 };
 

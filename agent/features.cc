@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kVersion = 2;  // raise when a column's meaning changes
 constexpr std::size_t kReach = 4;      // neighbours on either side
+constexpr std::int32_t kForgotten = 64;  // windows of absence
 
 // A running average: it moves by `rate` of what is new.
 class Memory {
@@ -77,10 +78,15 @@ void join_stores(std::span<float> rows) {
 
 void FeatureTracker::remember(const ObjectView& object, double store_weight) {
   History& h = history_[object.id];
-  if (object.bytes == 0) {
-    h = {};  // gone, or not there yet: what comes back is something new
+  if (object.bytes == 0 && object.loads + object.stores <= 0) {
+    // Not there yet, or gone: a tensor of a step, whose memory comes back with
+    // the next. After long enough what comes back is something new.
+    if (h.age == 0) return;
+    if (++h.away > kForgotten) h = {};
+    if (h.since >= 0) ++h.since;
     return;
   }
+  h.away = 0;
   const double loads = std::max(0.0, object.loads);
   const double stores = std::max(0.0, object.stores) * store_weight;
   h.age = std::min(h.age + 1, 1 << 20);
@@ -174,7 +180,8 @@ void FeatureTracker::update(const View& view) {
   const double move_back =
       move_ns(machine, static_cast<Bytes>(footprint), 4096, 0, last);
   ++windows_;
-  const double rate = std::max(kLong.rate(), 1.0 / static_cast<double>(windows_));
+  const double rate =
+      std::max(kLong.rate(), 1.0 / static_cast<double>(windows_));
   steady_ += rate * (gain / window - steady_);
   stall_ += rate * (stalled / window - stall_);
   const auto log1 = [](double x) {

@@ -91,6 +91,7 @@ class FeatureTracker {
     double gap = 0;           // mean windows between windows with accesses
     std::int32_t since = -1;  // windows since the last access; -1: never
     std::int32_t age = 0;     // windows seen
+    std::int32_t away = 0;    // windows since it was there
   };
   const History& history(ObjectId object) const { return history_[object]; }
 

@@ -92,7 +92,14 @@ class Learned final : public Policy {
     window_s_ = static_cast<double>(view.window_ns) / 1e9;
     ns_per_byte_ =
         footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
-    auto moves = pack(view, score_, {options_.hysteresis, options_.fill});
+    const bool undo = account_.losing();
+    if (undo) {
+      account_.as_untouched(untouched_);
+      view.budget = given.budget;
+      ++undone_;
+    }
+    auto moves = pack(view, undo ? untouched_ : score_,
+                      {options_.hysteresis, options_.fill});
     account_.spend(view, moves);
     for (const Move& move : moves) objects_[move.object].tier = move.to;
     return moves;
@@ -141,6 +148,7 @@ class Learned final : public Policy {
   std::map<std::string, std::uint64_t> counts() const override {
     std::map<std::string, std::uint64_t> out{
         {"account_allows_bytes", allowed_},
+        {"account_undid_windows", undone_},
         {"slow_wanted_fast_bytes", wanted_}};
     if (!tuner_) return out;
     const auto all = tuner_->counts();
@@ -181,8 +189,10 @@ class Learned final : public Policy {
   Agent agent_;
   Account account_;
   FeatureTracker seen_;
-  Bytes allowed_ = 0;  // by the account, in the last window
-  Bytes wanted_ = 0;   // in slow memory, and better in fast
+  Bytes allowed_ = 0;         // by the account, in the last window
+  std::uint64_t undone_ = 0;  // windows in which moves were taken back
+  std::vector<double> untouched_;
+  Bytes wanted_ = 0;  // in slow memory, and better in fast
   std::vector<double> score_;
   std::vector<ObjectView> objects_;  // as the last decision leaves them
   std::size_t tiers_ = 0;

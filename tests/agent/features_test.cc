@@ -72,6 +72,39 @@ TEST(Features, WhatIsNotThereIsZero) {
   }
 }
 
+// A step's tensor is born where that of the last step died, and is as hot; in
+// the window of its death it was accessed still.
+TEST(Features, WhatComesBackIsKnown) {
+  std::vector<ObjectView> objects(2);
+  for (ObjectId i : {0, 1}) objects[i] = {i, 1 << 20, 0, 0, 0};
+  const std::vector<TierView> tiers{{1 << 30, 0, 80, 80, 64e9, 64e9},
+                                    {1 << 30, 0, 300, 300, 16e9, 8e9}};
+  FeatureTracker seen;
+  const auto window = [&](Bytes bytes, double loads) {
+    objects[0].bytes = bytes;
+    objects[0].loads = loads;
+    objects[1].loads = 10;
+    View view;
+    view.window_ns = 1'000'000;
+    view.objects = objects;
+    view.tiers = tiers;
+    seen.update(view);
+    return seen.history(0);
+  };
+  for (int step = 0; step < 3; ++step) {
+    window(1 << 20, 100);
+    window(0, 100);  // dies
+    window(0, 0);
+  }
+  const auto back = window(1 << 20, 0);
+  EXPECT_EQ(back.age, 7);
+  EXPECT_GT(back.long_loads, 30);
+  EXPECT_EQ(back.since, 2);
+  EXPECT_GT(seen.features()[kLongLoads], 1.0F);
+  for (int i = 0; i < 65; ++i) window(0, 0);
+  EXPECT_EQ(window(1 << 20, 0).long_loads, 0);  // somebody else by now
+}
+
 TEST(Features, FiniteWhateverComes) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SyntheticTarget target(seed);
