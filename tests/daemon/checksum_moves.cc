@@ -3,18 +3,25 @@
 //   checksum_moves [MOVES [MIB [THREADS]]]
 //
 // A child whose threads write and verify every byte of its memory, over and
-// over, while its pages are moved between all memory nodes, until MOVES pages
-// have been moved (default 200,000; MIB 32, THREADS 2). Every page has a
-// pattern of its own and a count of how often it was rewritten, so that a page
-// lost, torn, swapped with another or taken back to an older state is seen.
-// Prints a table; exit status 0 when no byte was wrong, 1 when one was, 2 when
-// it could not run. On a host with one node moves are calls without a copy:
-// that is said, and exercises the calls alone. SIGTERM and SIGINT end it early,
-// with the verdict on what was moved by then.
+// over, while its pages are moved between all memory nodes by what the daemon
+// moves with, until MOVES pages have been moved (default 200,000; MIB 32,
+// THREADS 2). Half of the memory may be huge pages. Every page has a pattern of
+// its own and a count of how often it was rewritten, so that a page lost, torn,
+// swapped with another or taken back to an older state is seen.
+//
+// Counted is a page that lay on another node before and lies on the one that it
+// was sent to now; what a huge page takes along is not. On a host with one node
+// moves are calls without a copy: that is said, and exercises the calls alone.
+// Says how far it is: on a terminal at once, elsewhere every 30 s. Prints a
+// table; exit status 0 when no byte was wrong, 1 when one was, 2 when it could
+// not run. SIGTERM and SIGINT end it early, with the verdict on what was moved
+// by then.
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -24,14 +31,13 @@
 #include <thread>
 
 #include "daemon/page_moves.h"
+#include "daemon/work.h"
 
 namespace thermocline {
 namespace {
 
 constexpr Bytes kPage = 4096;
 constexpr std::size_t kWords = kPage / sizeof(std::uint64_t);
-
-volatile std::sig_atomic_t told_to_stop = 0;
 
 // What parent and child both see.
 struct Board {
@@ -66,10 +72,15 @@ void verify(Board& board, std::uint64_t* memory, std::size_t first,
 }
 
 [[noreturn]] void be_target(Board& board, Bytes bytes, int threads) {
+  // It ends when the mover says so, or with it; Ctrl-C is for the mover.
+  std::signal(SIGINT, SIG_IGN);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   auto* const memory =
       static_cast<std::uint64_t*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (memory == MAP_FAILED) ::_exit(3);
+  // The first half is what the kernel likes, the second one base pages.
+  ::madvise(memory + bytes / 16, bytes / 2, MADV_NOHUGEPAGE);
   const std::size_t pages = bytes / kPage;
   for (std::size_t page = 0; page < pages; ++page) {
     for (std::size_t w = 0; w < kWords; ++w) {
@@ -100,38 +111,109 @@ std::vector<int> nodes_with_memory(Kernel& kernel) {
   return out;
 }
 
+// Each node a tier; of a host with one node, none.
+Machine tiers_of(const std::vector<int>& nodes) {
+  Machine machine;
+  for (const int node : nodes) {
+    machine.tiers.push_back(
+        {"node" + std::to_string(node), {node}, 1, 1, 1, 1, 1, false});
+  }
+  return machine;
+}
+
 struct Count {
   std::uint64_t asked = 0;
   std::uint64_t arrived = 0;
-  std::uint64_t calls = 0;
+  std::uint64_t dragged = 0;
+  std::uint64_t orders = 0;
 };
 
-// Moves random runs of pages to random nodes, both directions at once.
-Count shuttle(Kernel& kernel, int pid, Address memory, std::size_t pages,
+// "[###   ] 15 %, 20:05 min left, 7,013 pages/s: ..." beside the moves.
+class Teller {
+ public:
+  Teller(const Board& board, std::uint64_t moves)
+      : board_(board), moves_(moves) {}
+  // False: stop.
+  bool tell(const Count& count) {
+    const auto now = Clock::now();
+    const double took = Seconds(now - began_).count();
+    const auto done = static_cast<double>(count.arrived);
+    const double share = done / static_cast<double>(moves_);
+    char rate[64];
+    std::snprintf(rate, sizeof rate, "%.0f pages/s", done / took);
+    char text[128];
+    std::snprintf(text, sizeof text, "%lu moved, %lu verified, %lu words wrong",
+                  count.arrived, board_.verified.load(), board_.wrong.load());
+    if (!terminal_ && Seconds(now - told_).count() >= 30) {
+      told_ = now;
+      const double left = done > 0 ? took * (1 - share) / share : -1;
+      std::puts(progress_bar(share, left, rate, text).c_str());
+      std::fflush(stdout);
+    }
+    return work_.show(share, text, rate);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+
+  const Board& board_;
+  std::uint64_t moves_;
+  Work work_;
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  Clock::time_point began_ = Clock::now();
+  Clock::time_point told_ = began_;
+};
+
+// Where there is one node only: pages are sent to where they are.
+std::uint64_t call(Kernel& kernel, int pid, const std::vector<Address>& pages,
+                   int node) {
+  const std::vector<int> to(pages.size(), node);
+  std::vector<int> status(pages.size(), kUntouched);
+  kernel.move_pages(pid, pages, to, status);
+  return static_cast<std::uint64_t>(
+      std::count(status.begin(), status.end(), node));
+}
+
+// Moves random runs of pages to random nodes, both directions at once, while
+// the target lives and until told to stop.
+Count shuttle(Kernel& kernel, int pid, const Board& board, std::size_t pages,
               const std::vector<int>& nodes, std::uint64_t moves) {
+  const auto machine = tiers_of(nodes);
   Count count;
+  Teller teller(board, moves);
   std::mt19937_64 random(1);
-  while (count.arrived < moves && told_to_stop == 0 &&
+  while (count.arrived < moves && teller.tell(count) &&
          ::waitpid(pid, nullptr, WNOHANG) == 0) {
     const std::size_t run = 1 + random() % kPagesPerMove;
     const std::size_t first = random() % pages;
-    std::vector<Address> which;
+    MoveOrder order;
+    order.to = static_cast<TierId>(random() % nodes.size());
     for (std::size_t i = first; i < std::min(pages, first + run); ++i) {
-      which.push_back(memory + i * kPage);
+      order.pages.push_back(board.memory + i * kPage);
     }
-    const std::vector<int> to(which.size(), nodes[random() % nodes.size()]);
-    std::vector<int> status(which.size(), kUntouched);
-    kernel.move_pages(pid, which, to, status);
-    ++count.calls;
-    count.asked += which.size();
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      count.arrived += status[i] == to[i];
+    ++count.orders;
+    count.asked += order.pages.size();
+    if (nodes.size() == 1) {
+      count.arrived += call(kernel, pid, order.pages, nodes[0]);
+      continue;
     }
-    if (count.calls % 1024 == 0 && ::isatty(2) == 1) {
-      std::fprintf(stderr, "\r%lu pages moved", count.arrived);
+    for (const auto& one : move_pages_of(kernel, machine, pid, {&order, 1})) {
+      count.arrived += one.moved;
+      count.dragged += one.dragged;
     }
   }
   return count;
+}
+
+// Each page once more, after the last move. False when the target has gone.
+bool verify_all(const Board& board, int pid, std::size_t pages) {
+  const auto seen = board.verified.load();
+  while (board.verified < seen + 2 * pages) {
+    if (::waitpid(pid, nullptr, WNOHANG) != 0) return false;
+    ::usleep(1000);
+  }
+  return true;
 }
 
 int run(std::uint64_t moves, Bytes bytes, int threads) {
@@ -140,43 +222,36 @@ int run(std::uint64_t moves, Bytes bytes, int threads) {
   if (shared == MAP_FAILED) return 2;
   auto& board = *new (shared) Board;
   const auto kernel = open_kernel();
-  const auto nodes = nodes_with_memory(*kernel);
+  auto nodes = nodes_with_memory(*kernel);
+  if (nodes.empty()) nodes = {0};
   const int pid = ::fork();
   if (pid < 0) return 2;
   if (pid == 0) be_target(board, bytes, threads);
   while (board.memory == 0 && ::waitpid(pid, nullptr, WNOHANG) == 0) {
     ::usleep(1000);
   }
-  // After the fork: the child ends when it is told by us.
-  const auto stop = [](int) { told_to_stop = 1; };
-  std::signal(SIGTERM, stop);
-  std::signal(SIGINT, stop);
   std::printf("target %d\n", pid);
   std::fflush(stdout);
   const auto began = std::chrono::steady_clock::now();
-  const auto count =
-      shuttle(*kernel, pid, board.memory, bytes / kPage,
-              nodes.empty() ? std::vector<int>{0} : nodes, moves);
+  const auto count = shuttle(*kernel, pid, board, bytes / kPage, nodes, moves);
   const std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - began;
-  // Each page once more, after the last move.
-  const auto pages = bytes / kPage;
-  for (const auto seen = board.verified.load();
-       board.verified < seen + 2 * pages &&
-       ::waitpid(pid, nullptr, WNOHANG) == 0;) {
-    ::usleep(1000);
-  }
+  bool ended = verify_all(board, pid, bytes / kPage);
   board.stop = true;
   int status = 0;
-  const bool ended = ::waitpid(pid, &status, 0) == pid && status == 0;
+  ended = ended && ::waitpid(pid, &status, 0) == pid && status == 0;
   std::printf("nodes %zu%s\n", nodes.size(),
               nodes.size() < 2 ? " (one: calls, but no copies)" : "");
-  std::printf("pages moved %lu of %lu asked for, in %lu calls and %.1f s\n",
-              count.arrived, count.asked, count.calls, took.count());
+  std::printf("pages moved %lu of %lu asked for, in %lu orders and %.1f s\n",
+              count.arrived, count.asked, count.orders, took.count());
+  if (count.dragged > 0) {
+    std::printf("moved along %lu, of huge pages\n", count.dragged);
+  }
   std::printf("pages verified %lu\n", board.verified.load());
   std::printf("words wrong %lu\n", board.wrong.load());
   if (!ended) std::printf("the target did not end well\n");
-  const bool enough = count.arrived >= moves || told_to_stop != 0;
+  if (stop_asked()) std::printf("stopped early, as told\n");
+  const bool enough = count.arrived >= moves || stop_asked();
   return ended && board.wrong == 0 && enough ? 0 : 1;
 }
 
