@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# thermocline top in a terminal of its own (tmux): what it shows, its keys, a
-# terminal that is resized, and a terminal that is itself again afterwards.
+# thermocline top in a terminal of its own (tmux): what it shows while a guard
+# holds all moves back, its keys, a terminal that is resized, and a terminal that
+# is itself again afterwards.
 #   top_test.sh BINARY_DIRECTORY
 set -euo pipefail
 bin=$(realpath "$1")
@@ -31,8 +32,16 @@ for _ in {1..100}; do
   [[ $(<"/proc/$job/comm") != python3 ]] || break
   sleep 0.1
 done
+# All is to go to a node that is not there: nothing fits.
+cat >"$scratch/two.json" <<'JSON'
+{"name": "two", "tiers": [
+  {"name": "near", "nodes": [0], "capacity": 1073741824, "read_ns": 80,
+   "write_ns": 80, "read_bytes_per_s": 1e10, "write_bytes_per_s": 1e10},
+  {"name": "far", "nodes": [63], "capacity": 1073741824, "read_ns": 300,
+   "write_ns": 300, "read_bytes_per_s": 1e9, "write_bytes_per_s": 1e9}]}
+JSON
 "$bin/thermoclined" --mover dry --interval 200 --pid $job \
-  --socket "$scratch/api.sock" 2>"$scratch/log" &
+  --machine "$scratch/two.json" --policy all_slow --socket "$scratch/api.sock" 2>"$scratch/log" &
 daemon=$!
 for _ in {1..100}; do [[ -S $scratch/api.sock ]] && break; sleep 0.1; done
 
@@ -51,6 +60,8 @@ grep -q python3 "$scratch/plain" || fail "plain text lacks the target"
 shows "thermocline top - "
 shows "python3"
 shows "TIER"
+shows "held back by guards: capacity "
+shows "was refused: capacity"
 "${terminal[@]}" send-keys p
 shows "paused: nothing is moved"
 "${terminal[@]}" send-keys p s
