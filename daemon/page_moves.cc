@@ -237,7 +237,9 @@ Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
                                        {out.data() + at, count});
     if (got >= 0) continue;
     const std::string name = "pid " + std::to_string(pid);
-    if (got == -ESRCH) return not_found(name + " has gone");
+    // EINVAL: it is there, but on its way out, its memory already given back
+    // (find_mm_struct in mm/migrate.c).
+    if (got == -ESRCH || got == -EINVAL) return not_found(name + " has gone");
     if (got == -EPERM || got == -EACCES) {
       return permission(name +
                         " may not be looked at; run thermoclined as its user "
