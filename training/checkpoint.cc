@@ -150,6 +150,11 @@ Status CheckpointPool::commit(const Head& head) {
   return medium_->sync(offset, 8);
 }
 
+void CheckpointPool::share(std::shared_ptr<Bandwidth> bandwidth) {
+  options_.bandwidth = bandwidth;
+  if (writer_) writer_->share(std::move(bandwidth));
+}
+
 Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
                                    std::uint64_t step) {
   if (!writer_) return invalid("the pool was opened to read");

@@ -124,6 +124,10 @@ class CheckpointPool {
   /// its newest checkpoint: a damaged one is not kept in place of a whole one.
   Result<Saved> save(std::span<const Piece> pieces, std::uint64_t step);
 
+  /// Saves from here on ask it before each chunk, as SaveOptions::bandwidth;
+  /// null: nobody. Requires: no save is under way.
+  void share(std::shared_ptr<Bandwidth> bandwidth);
+
   /// The newest checkpoint that is whole; every byte is checked. Errors:
   /// kNotFound when nothing was saved yet; kCorrupt when nothing is whole.
   /// The next save does not overwrite it.

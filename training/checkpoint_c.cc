@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "training/background_saver.h"
+#include "training/bandwidth.h"
 #include "training/checkpoint.h"
 
 using namespace thermocline;  // all of this file is its edge
@@ -13,6 +14,7 @@ struct thermocline_pool {
       : pool(std::move(opened)), saver(pool) {}
   CheckpointPool pool;
   BackgroundSaver saver;
+  std::shared_ptr<Bandwidth> bandwidth;  // null: nobody is asked
   std::optional<Restored> restored;
 };
 
@@ -87,6 +89,39 @@ void thermocline_pool_close(thermocline_pool* pool) { delete pool; }
 
 int thermocline_pool_durable(const thermocline_pool* pool) {
   return pool->pool.durability().power_cut ? 1 : 0;
+}
+
+int thermocline_pool_share(thermocline_pool* pool, const char* socket,
+                           const char* name, double weight) {
+  return guarded(0, [&] {
+    if (*socket == '\0') {
+      return told(invalid(
+          "no socket is named; give the path of thermoclined's API, such as "
+          "/run/thermocline/api.sock"));
+    }
+    if (!(weight >= 1e-3 && weight <= 1e3)) {
+      return told(invalid("weight = " + std::to_string(weight) +
+                          " is outside [0.001, 1000]"));
+    }
+    if (const auto before = pool->saver.wait(); !before) {
+      return told(before.error());
+    }
+    pool->bandwidth =
+        shared_bandwidth({.socket = socket, .name = name, .weight = weight});
+    pool->pool.share(pool->bandwidth);
+    return 1;
+  });
+}
+
+int thermocline_pool_use(const thermocline_pool* pool, thermocline_use* out) {
+  return guarded(0, [&] {
+    if (pool->bandwidth == nullptr) return 0;
+    thread_local std::string alone;
+    const auto use = pool->bandwidth->use();
+    alone = use.alone;
+    *out = {use.taken, use.waited_s, alone.c_str()};
+    return 1;
+  });
 }
 
 int thermocline_save(thermocline_pool* pool, const thermocline_piece* pieces,

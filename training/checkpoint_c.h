@@ -42,6 +42,24 @@ void thermocline_pool_close(thermocline_pool* pool);
 /* 1 when what is saved survives a power cut. */
 int thermocline_pool_durable(const thermocline_pool* pool);
 
+/* From here on, asks the thermoclined whose API is at that path before each
+ * chunk that it writes, as a consumer of that name (bandwidth.h); `weight` is
+ * its share, moves of pages have 1. Where none is, now or later, saves go on at
+ * full speed. Returns: 1, or 0 when it failed (no path, a weight outside 0.001
+ * to 1000, a save before it). */
+int thermocline_pool_share(thermocline_pool* pool, const char* socket,
+                           const char* name, double weight);
+
+typedef struct thermocline_use {
+  uint64_t taken;    /* bytes of the budget */
+  double waited_s;   /* for them */
+  const char* alone; /* why nobody shares out; empty while one does. Valid until
+                      * the next call of this thread. */
+} thermocline_use;
+
+/* What it took so far. Returns: 1; 0 when it shares with nobody. */
+int thermocline_pool_use(const thermocline_pool* pool, thermocline_use* out);
+
 /* Saves; durable on return. Returns: 1, or 0 when it failed. */
 int thermocline_save(thermocline_pool* pool, const thermocline_piece* pieces,
                      size_t count, uint64_t step);

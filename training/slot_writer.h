@@ -33,6 +33,11 @@ class SlotWriter {
   /// Bytes of a slot that this state needs.
   static Bytes slot_bytes_for(std::span<const Piece> pieces, Bytes chunk_bytes);
 
+  /// SaveOptions::bandwidth, from here on. Requires: no write() is under way.
+  void share(std::shared_ptr<Bandwidth> bandwidth) {
+    bandwidth_ = std::move(bandwidth);
+  }
+
   struct Written {
     Bytes payload = 0;  // of all pieces
     Bytes stored = 0;   // of them, those that were not there yet

@@ -19,6 +19,14 @@ A state is made of dicts, lists, tuples, numbers, strings, None and tensors, as
 state_dict() gives. Tensors are saved as they lie in memory; the rest as JSON.
 Nothing is pickled, so that a pool from elsewhere can be read without fear.
 
+With a thermoclined on the machine, share its budget, as C++ does (bandwidth.h):
+
+    pool = checkpoint.Pool("/mnt/pmem/job.pool", room_for=state(),
+                           socket="/run/thermocline/api.sock")
+
+Saves then ask it before they copy. Where none is, they go on at full speed:
+pool.bandwidth() says so.
+
 An optimizer keeps nothing before its first step: make the pool after it, or
 give slot_bytes. The library is looked for in $THERMOCLINE_CHECKPOINT_LIBRARY,
 then in build/release/lib beside this folder, then where it is installed.
@@ -34,6 +42,11 @@ STRUCTURE = "(structure)"
 
 class Error(Exception):
     """What the library says: one line that names the thing and the remedy."""
+
+
+class _Use(ctypes.Structure):
+    _fields_ = [("taken", ctypes.c_uint64), ("waited_s", ctypes.c_double),
+                ("alone", ctypes.c_char_p)]
 
 
 class _Piece(ctypes.Structure):
@@ -66,6 +79,9 @@ def _library():
             ("pool_open", pool, [ctypes.c_char_p, ctypes.c_int]),
             ("pool_close", None, [pool]),
             ("pool_durable", ctypes.c_int, [pool]),
+            ("pool_share", ctypes.c_int,
+             [pool, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_double]),
+            ("pool_use", ctypes.c_int, [pool, ctypes.POINTER(_Use)]),
             ("save", ctypes.c_int, [pool, pieces, size, u64]),
             ("save_begin", ctypes.c_int, [pool, pieces, size, u64]),
             ("save_wait", ctypes.c_int, [pool]),
@@ -133,13 +149,18 @@ def _pieces(state):
 class Pool:
     """A pool of checkpoints. One thread at a time."""
 
-    def __init__(self, path, room_for=None, slots=3, slot_bytes=0):
-        """Opens the pool, or makes one with room for a state like that."""
+    def __init__(self, path, room_for=None, slots=3, slot_bytes=0, socket=None,
+                 name="checkpoints", weight=1.0):
+        """Opens the pool, or makes one with room for a state like that.
+
+        `socket`: of the thermoclined that shares out the machine's bandwidth,
+        where saves are consumer `name`, with `weight` (moves of pages have 1).
+        """
         self._lib = _library()
         self._pool = None
-        name = os.fsencode(path)
+        file = os.fsencode(path)
         if os.path.exists(path):
-            self._pool = self._lib.thermocline_pool_open(name, 1)
+            self._pool = self._lib.thermocline_pool_open(file, 1)
         else:
             if room_for is not None:
                 pieces, kept = _pieces(room_for)
@@ -147,9 +168,12 @@ class Pool:
                 del kept
                 # Numbers may grow by some digits.
                 slot_bytes = max(slot_bytes, needed + 65536)
-            self._pool = self._lib.thermocline_pool_create(name, slot_bytes,
+            self._pool = self._lib.thermocline_pool_create(file, slot_bytes,
                                                            slots)
         if not self._pool:
+            self._fail()
+        if socket is not None and not self._lib.thermocline_pool_share(
+                self._pool, os.fsencode(socket), name.encode(), weight):
             self._fail()
 
     def _fail(self):
@@ -159,6 +183,16 @@ class Pool:
     def durable(self):
         """Whether what is saved survives a power cut."""
         return self._lib.thermocline_pool_durable(self._pool) == 1
+
+    def bandwidth(self):
+        """What saves took of the daemon's budget: {"taken": bytes, "waited_s",
+        "alone": why nobody shares out, "" while one does}. None without a
+        socket."""
+        use = _Use()
+        if not self._lib.thermocline_pool_use(self._pool, ctypes.byref(use)):
+            return None
+        return {"taken": use.taken, "waited_s": use.waited_s,
+                "alone": use.alone.decode(errors="replace")}
 
     def save(self, state, step, background=False):
         """Saves; in the background, an error comes out of the next call."""

@@ -72,6 +72,7 @@ def main():
             pool.save(first.state(), step, background=step % 2 == 0)
             assert first.step() == losses[step]
         pool.wait()
+        assert pool.bandwidth() is None
         refused(lambda: checkpoint.Pool(path), "in use")
         refused(lambda: pool.save({"a": object()}, 1), "cannot be saved")
         refused(lambda: pool.save({"a": torch.zeros(1 << 20)}, 1),
@@ -79,14 +80,20 @@ def main():
         del first
         pool.close()
 
+        refused(lambda: checkpoint.Pool(path, socket=""), "api.sock")
+        refused(lambda: checkpoint.Pool(path, socket="x", weight=0), "weight")
+
         second = Job()
-        pool = checkpoint.Pool(path)
+        nobody = os.path.join(folder, "nobody.sock")
+        pool = checkpoint.Pool(path, socket=nobody)
         step, state = pool.restore()
         assert step == 12, step
         second.load(state)
         assert [second.step() for _ in range(step, 20)] == losses[step:]
         for name, tensor in whole.model.state_dict().items():
             assert torch.equal(tensor, second.model.state_dict()[name]), name
+        pool.save(second.state(), 20)  # nobody shares out: at full speed
+        assert nobody in pool.bandwidth()["alone"], pool.bandwidth()
     print("python: resumed at step 12, the last 8 losses and all weights equal")
 
 
