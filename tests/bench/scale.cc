@@ -71,8 +71,8 @@ WaveCost wave_cost(int hosts) {
 double loop_seconds(int hosts) {
   Loop loop{{20 * hosts, 10 * hosts},
             false,
-            {{"W", Access::Mode::kUpdate, {index(0), all()}},
-             {"H", Access::Mode::kUpdate, {index(1), all()}}},
+            {{"W", ArrayAccess::Mode::kUpdate, {index(0), all()}},
+             {"H", ArrayAccess::Mode::kUpdate, {index(1), all()}}},
             {}};
   std::mt19937_64 rng(3);
   for (int i = 0; i < 20 * hosts; ++i) {

@@ -105,7 +105,8 @@ std::optional<std::vector<Distance>> solve(std::vector<Row> rows,
   return out;
 }
 
-std::optional<std::vector<Distance>> distances(const Access& a, const Access& b,
+std::optional<std::vector<Distance>> distances(const ArrayAccess& a,
+                                               const ArrayAccess& b,
                                                const Loop& loop) {
   std::vector<Row> rows;
   for (std::size_t s = 0; s < a.at.size(); ++s) {
@@ -155,9 +156,9 @@ void normalise(std::vector<Distance> by, std::size_t from,
   normalise(std::move(by), from + 1, out);
 }
 
-bool writes(const Access& access) {
-  return access.mode == Access::Mode::kWrite ||
-         access.mode == Access::Mode::kUpdate;
+bool writes(const ArrayAccess& access) {
+  return access.mode == ArrayAccess::Mode::kWrite ||
+         access.mode == ArrayAccess::Mode::kUpdate;
 }
 
 }  // namespace
@@ -169,8 +170,8 @@ std::vector<Dependence> dependences(const Loop& loop) {
     for (std::size_t b = a; b < all.size(); ++b) {
       if (all[a].array != all[b].array) continue;
       if (!writes(all[a]) && !writes(all[b])) continue;
-      if (all[a].mode == Access::Mode::kBuffered ||
-          all[b].mode == Access::Mode::kBuffered) {
+      if (all[a].mode == ArrayAccess::Mode::kBuffered ||
+          all[b].mode == ArrayAccess::Mode::kBuffered) {
         continue;
       }
       const auto open = distances(all[a], all[b], loop);

@@ -27,7 +27,7 @@ std::string text_of(const Subscript& s) {
   return out + std::to_string(s.offset);
 }
 
-Status validate_access(const Loop& loop, const Access& access,
+Status validate_access(const Loop& loop, const ArrayAccess& access,
                        std::map<std::string, std::size_t>& ranks) {
   if (access.array.empty()) return invalid("an access names no array");
   if (access.at.empty()) {
@@ -92,7 +92,7 @@ Status validate(const Loop& loop) {
     }
   }
   std::map<std::string, std::size_t> ranks;
-  for (const Access& access : loop.accesses) {
+  for (const ArrayAccess& access : loop.accesses) {
     if (auto ok = validate_access(loop, access, ranks); !ok) return ok;
   }
   for (std::size_t i = 0; i < loop.points.size(); ++i) {
@@ -114,7 +114,7 @@ Status validate(const Loop& loop) {
   return {};
 }
 
-std::string text_of(const Access& access) {
+std::string text_of(const ArrayAccess& access) {
   std::string out = access.array + "[";
   for (std::size_t k = 0; k < access.at.size(); ++k) {
     if (k > 0) out += ", ";

@@ -45,7 +45,7 @@ Subscript affine(std::vector<std::int64_t> factors, std::int64_t offset = 0);
 Subscript all();
 Subscript unknown();
 
-struct Access {
+struct ArrayAccess {
   enum class Mode {
     kRead,
     kWrite,
@@ -62,7 +62,7 @@ struct Loop {
   // Ordered: as if the iterations ran in lexicographic order. Otherwise: as if
   // they ran one after another in some order.
   bool ordered = false;
-  std::vector<Access> accesses;
+  std::vector<ArrayAccess> accesses;
   // Iterations of a sparse loop (ratings, words), in serial order; an ordered
   // loop's must be sorted. Empty: all points within the extent.
   std::vector<Point> points;
@@ -74,6 +74,6 @@ struct Loop {
 Status validate(const Loop& loop);
 
 /// "W[i+1, *]", with i, j, k for the loop's indices.
-std::string text_of(const Access& access);
+std::string text_of(const ArrayAccess& access);
 
 }  // namespace thermocline

@@ -55,8 +55,8 @@ Error refusal(const Loop& loop, const std::vector<Dependence>& found) {
   const auto worst = std::max_element(
       found.begin(), found.end(),
       [&](const auto& a, const auto& b) { return open(a) < open(b); });
-  const Access& a = loop.accesses[worst->first];
-  const Access& b = loop.accesses[worst->second];
+  const ArrayAccess& a = loop.accesses[worst->first];
+  const ArrayAccess& b = loop.accesses[worst->second];
   std::string what = "the loop cannot run in parallel: " + text_of(a) +
                      " and " + text_of(b) + " meet at distance " +
                      text_of(*worst);
@@ -67,7 +67,7 @@ Error refusal(const Loop& loop, const std::vector<Dependence>& found) {
 }
 
 std::string letters(const std::vector<std::int64_t>& row) {
-  Access as_access{"", Access::Mode::kRead, {affine(row)}};
+  ArrayAccess as_access{"", ArrayAccess::Mode::kRead, {affine(row)}};
   const std::string text = text_of(as_access);  // "[2i+j]"
   return text.substr(1, text.size() - 2);
 }

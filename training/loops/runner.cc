@@ -13,7 +13,7 @@ double seconds_since(Clock::time_point from) {
 }
 
 // Widens the box by what the access touches in the points.
-Status widen(Box& box, const Access& access, const SharedArray& array,
+Status widen(Box& box, const ArrayAccess& access, const SharedArray& array,
              const std::vector<Point>& points) {
   for (std::size_t s = 0; s < access.at.size(); ++s) {
     std::int64_t low = 0;
@@ -84,7 +84,7 @@ Result<LoopRunner> LoopRunner::make(Ranks& ranks, const Loop& loop,
   }
   LoopRunner out(ranks, schedule, std::move(arrays));
   std::vector<std::size_t> array_of;  // of each access
-  for (const Access& access : loop.accesses) {
+  for (const ArrayAccess& access : loop.accesses) {
     const auto found = std::find_if(
         out.arrays_.begin(), out.arrays_.end(),
         [&](const SharedArray* a) { return a->name() == access.array; });
@@ -106,7 +106,7 @@ Result<LoopRunner> LoopRunner::make(Ranks& ranks, const Loop& loop,
     }
     for (std::size_t a = 0; a < array_of.size(); ++a) {
       if (step.tile.points.empty()) break;
-      if (loop.accesses[a].mode == Access::Mode::kBuffered) continue;
+      if (loop.accesses[a].mode == ArrayAccess::Mode::kBuffered) continue;
       const std::size_t which = array_of[a];
       if (auto ok = widen(step.boxes[which], loop.accesses[a],
                           *out.arrays_[which], step.tile.points);

@@ -31,8 +31,8 @@ Result<std::pair<double, double>> totals(Ranks& ranks, double a, double b) {
 Loop loop_over(const Ratings& ratings) {
   Loop out{{ratings.users, ratings.items},
            false,
-           {{"W", Access::Mode::kUpdate, {index(0), all()}},
-            {"H", Access::Mode::kUpdate, {index(1), all()}}},
+           {{"W", ArrayAccess::Mode::kUpdate, {index(0), all()}},
+            {"H", ArrayAccess::Mode::kUpdate, {index(1), all()}}},
            {}};
   for (const Rating& one : ratings.all) {
     out.points.push_back({one.user, one.item});

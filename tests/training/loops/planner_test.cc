@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Mode = Access::Mode;
+using Mode = ArrayAccess::Mode;
 using Row = std::vector<std::int64_t>;
 
 std::vector<std::string> texts(const LoopPlan& plan) {
@@ -224,8 +224,8 @@ std::int64_t product(const Row& row, const Point& p) {
 }
 
 bool conflict(const Loop& loop, const Point& p, const Point& q) {
-  for (const Access& a : loop.accesses) {
-    for (const Access& b : loop.accesses) {
+  for (const ArrayAccess& a : loop.accesses) {
+    for (const ArrayAccess& b : loop.accesses) {
       if (a.array != b.array) continue;
       if (a.mode == Mode::kRead && b.mode == Mode::kRead) continue;
       bool same = true;
@@ -264,7 +264,7 @@ TEST(Planner, NoChoiceBreaksADependence) {
     }
     loop.ordered = rng() % 2 == 0;
     for (const char* array : {"x", "y"}) {
-      Access shape{array, Mode::kWrite, {}};
+      ArrayAccess shape{array, Mode::kWrite, {}};
       const std::size_t subscripts = 1 + rng() % dims;
       for (std::size_t s = 0; s < subscripts; ++s) {
         shape.at.push_back(index(rng() % dims));
@@ -273,7 +273,7 @@ TEST(Planner, NoChoiceBreaksADependence) {
       loop.accesses.push_back(shape);
       const std::size_t reads = rng() % 3;
       for (std::size_t a = 0; a < reads; ++a) {
-        Access access = shape;
+        ArrayAccess access = shape;
         access.mode = Mode::kRead;
         for (Subscript& s : access.at) {
           s.offset = small(2);

@@ -10,7 +10,7 @@
 namespace thermocline {
 namespace {
 
-using Mode = Access::Mode;
+using Mode = ArrayAccess::Mode;
 using Values = std::vector<float>;
 
 Values noise(std::size_t n, unsigned seed) {
@@ -21,11 +21,11 @@ Values noise(std::size_t n, unsigned seed) {
 }
 
 // Plans, schedules and runs; returns the arrays afterwards.
-std::vector<Values> ran(Ranks& ranks, const Loop& loop, Scheme expected,
-                        const std::vector<std::pair<Access, Values>>& arrays,
-                        std::vector<std::vector<std::int64_t>> shapes,
-                        const LoopRunner::Body& body,
-                        ScheduleOptions options = {}) {
+std::vector<Values> ran(
+    Ranks& ranks, const Loop& loop, Scheme expected,
+    const std::vector<std::pair<ArrayAccess, Values>>& arrays,
+    std::vector<std::vector<std::int64_t>> shapes, const LoopRunner::Body& body,
+    ScheduleOptions options = {}) {
   const auto plan = plan_loop(loop);
   EXPECT_TRUE(plan.has_value()) << plan.error().message;
   EXPECT_EQ(plan->scheme, expected) << text_of(*plan, loop);

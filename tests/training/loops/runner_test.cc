@@ -9,7 +9,7 @@
 namespace thermocline {
 namespace {
 
-using Mode = Access::Mode;
+using Mode = ArrayAccess::Mode;
 
 class LoopsOverThreads : public testing::TestWithParam<int> {};
 
