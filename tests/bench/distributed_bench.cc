@@ -1,14 +1,14 @@
-// distributed_bench: what our windows cost over bare MPI_Put, and what bounded
-// staleness saves in waiting when ranks are slow now and then.
-//   tests/training/mpirun 2 60 build/release/bin/distributed_bench
-#include <mpi.h>
-
+// distributed_bench: what bounded staleness saves in waiting when ranks are
+// slow now and then; or, with --puts, the rate of puts through our windows.
+//   tests/training/mpirun 4 60 build/release/bin/distributed_bench
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <random>
+#include <string_view>
 #include <thread>
 
+#include "tests/bench/put_loop.h"
 #include "training/parameters/table.h"
 #include "training/ranks/mpi_ranks.h"
 
@@ -21,68 +21,27 @@ double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
-constexpr int kBatches = 200;
-constexpr int kPuts = 64;  // between flushes
-constexpr std::size_t kMost = 64 * 1024;
-
-double ours(Window& window, int to, std::span<const std::byte> from) {
-  const auto start = Clock::now();
-  for (int b = 0; b < kBatches; ++b) {
-    for (int i = 0; i < kPuts; ++i) window.put(to, 0, from);
-    if (!window.flush()) return -1;
-  }
-  return seconds_since(start);
-}
-
-double bare(MPI_Win window, int to, std::span<const std::byte> from) {
-  const auto start = Clock::now();
-  const int n = static_cast<int>(from.size());
-  for (int b = 0; b < kBatches; ++b) {
-    for (int i = 0; i < kPuts; ++i) {
-      MPI_Put(from.data(), n, MPI_BYTE, to, 0, n, MPI_BYTE, window);
-    }
-    MPI_Win_flush_all(window);
-  }
-  return seconds_since(start);
-}
-
-// Rank 0 puts into rank 1, in turns, and the medians of nine are compared.
-void compare_puts(Ranks& ranks) {
-  auto window = ranks.window(kMost);
+// Rank 0 puts into rank 1, which waits.
+void measure_windows(Ranks& ranks) {
+  auto window = ranks.window(kLargestPut);
   if (!window) return;
-  void* base = nullptr;
-  MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_allocate(kMost, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
-  MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
-  const std::vector<std::byte> from(kMost);
   if (ranks.rank() == 0) {
-    std::printf("%8s %12s %12s %9s\n", "bytes", "MPI_Put GB/s", "ours GB/s",
-                "of bare");
-    for (const std::size_t bytes : {64UL, 4096UL, 65536UL}) {
-      std::vector<double> a;
-      std::vector<double> b;
-      for (int i = 0; i < 9; ++i) {
-        b.push_back(bare(win, 1, std::span(from).first(bytes)));
-        a.push_back(ours(**window, 1, std::span(from).first(bytes)));
-      }
-      std::sort(a.begin(), a.end());
-      std::sort(b.begin(), b.end());
-      const double all = static_cast<double>(bytes) * kBatches * kPuts / 1e9;
-      std::printf("%8zu %12.3f %12.3f %8.0f%%\n", bytes, all / b[4], all / a[4],
-                  100 * b[4] / a[4]);
-    }
+    const std::vector<std::byte> from(kLargestPut);
+    measure_puts(
+        [&](std::size_t bytes) {
+          (*window)->put(1, 0, std::span(from).first(bytes));
+        },
+        [&] { CHECK((*window)->flush()); });
   }
   (void)ranks.barrier();
-  MPI_Win_unlock_all(win);
-  MPI_Win_free(&win);
 }
 
 // One clock in ten takes 20 ms longer.
 void compare_waiting(Ranks& ranks) {
   constexpr int kClocks = 60;
   if (ranks.rank() == 0) {
-    std::printf("\n%9s %9s %14s %10s %15s\n", "staleness", "s",
-                "waiting s/rank", "most ahead", "less than at 0");
+    std::printf("%9s %9s %14s %10s %15s\n", "staleness", "s", "waiting s/rank",
+                "most ahead", "less than at 0");
   }
   double at_0 = 0;
   for (const std::int64_t staleness : {0, 1, 2, 4, 8}) {
@@ -123,13 +82,17 @@ void compare_waiting(Ranks& ranks) {
 }  // namespace
 }  // namespace thermocline
 
-int main() {
+int main(int argc, char** argv) {
+  const bool puts = argc > 1 && std::string_view(argv[1]) == "--puts";
   auto ranks = thermocline::join_mpi();
   if (!ranks) {
     std::fprintf(stderr, "%s\n", ranks.error().message.c_str());
     return 1;
   }
-  if ((*ranks)->size() > 1) thermocline::compare_puts(**ranks);
-  thermocline::compare_waiting(**ranks);
+  if (!puts) {
+    thermocline::compare_waiting(**ranks);
+  } else if ((*ranks)->size() > 1) {
+    thermocline::measure_windows(**ranks);
+  }
   return 0;
 }

@@ -1,6 +1,8 @@
 #include "training/ranks/mpi_ranks.h"
 
 #include <mpi.h>
+#include <sys/prctl.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +11,9 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 namespace thermocline {
 namespace {
@@ -29,7 +33,26 @@ struct Library {
   std::mutex mutex;
   std::vector<MPI_Win> windows;
   bool failed = false;
+  bool polled = false;  // a thread of ours calls MPI, too
+  std::atomic<std::uint64_t> calls{0};
 };
+
+// The right to call MPI. Without a polling thread nobody else does, and a put
+// on one host takes as long as the lock would. With one: a call of MPI takes
+// less time than to sleep and be woken, so who finds another one under way
+// tries again for a while.
+std::unique_lock<std::mutex> turn_in(Library& library) {
+  if (!library.polled) return {};
+  library.calls.fetch_add(1, std::memory_order_relaxed);
+  constexpr int kTries = 200;
+  for (int i = 0; i < kTries; ++i) {
+    if (std::unique_lock lock(library.mutex, std::try_to_lock); lock) {
+      return lock;
+    }
+    std::this_thread::yield();
+  }
+  return std::unique_lock(library.mutex);
+}
 
 int count_of(std::size_t n) {
   CHECK(n <= 0x7fffffff);  // MPI's counts are ints
@@ -43,14 +66,14 @@ class MpiWindow final : public Window {
   ~MpiWindow() override {
     // Freeing waits for all ranks without a limit: meet them first.
     if (win_ == MPI_WIN_NULL || library_.failed || !ranks_.barrier()) return;
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     MPI_Win_unlock_all(win_);
     std::erase(library_.windows, win_);
     MPI_Win_free(&win_);
   }
 
   Status open(std::size_t bytes, std::span<std::byte> memory, bool own) {
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     int code = 0;
     if (own) {
       void* base = nullptr;
@@ -87,14 +110,14 @@ class MpiWindow final : public Window {
   void put(int rank, std::size_t offset,
            std::span<const std::byte> from) override {
     check(rank, offset, from.size());
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     keep(MPI_Put(from.data(), count_of(from.size()), MPI_BYTE, rank,
                  static_cast<MPI_Aint>(offset), count_of(from.size()), MPI_BYTE,
                  win_));
   }
   void get(int rank, std::size_t offset, std::span<std::byte> to) override {
     check(rank, offset, to.size());
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     keep(MPI_Get(to.data(), count_of(to.size()), MPI_BYTE, rank,
                  static_cast<MPI_Aint>(offset), count_of(to.size()), MPI_BYTE,
                  win_));
@@ -102,7 +125,7 @@ class MpiWindow final : public Window {
   void add(int rank, std::size_t offset,
            std::span<const float> delta) override {
     check(rank, offset, delta.size_bytes());
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     const int n = count_of(delta.size());
     keep(MPI_Accumulate(delta.data(), n, MPI_FLOAT, rank,
                         static_cast<MPI_Aint>(offset), n, MPI_FLOAT, MPI_SUM,
@@ -110,7 +133,7 @@ class MpiWindow final : public Window {
   }
   void read(int rank, std::size_t offset, std::span<float> to) override {
     check(rank, offset, to.size_bytes());
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     const int n = count_of(to.size());
     keep(MPI_Get_accumulate(nullptr, 0, MPI_FLOAT, to.data(), n, MPI_FLOAT,
                             rank, static_cast<MPI_Aint>(offset), n, MPI_FLOAT,
@@ -119,7 +142,7 @@ class MpiWindow final : public Window {
   std::int64_t fetch_add(int rank, std::size_t offset,
                          std::int64_t delta) override {
     check(rank, offset, sizeof delta);
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     std::int64_t before = 0;
     keep(MPI_Fetch_and_op(&delta, &before, MPI_INT64_T, rank,
                           static_cast<MPI_Aint>(offset), MPI_SUM, win_));
@@ -127,7 +150,7 @@ class MpiWindow final : public Window {
     return before;
   }
   Status flush() override {
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     keep(MPI_Win_flush_all(win_));
     if (error_ == MPI_SUCCESS) return {};
     const int code = error_;
@@ -165,14 +188,15 @@ class MpiRanks final : public Ranks {
                         &host);
     MPI_Comm_size(host, &neighbours);
     MPI_Comm_free(&host);
-    if (options.poll || neighbours < size_)
-      poller_ = std::thread([this] { poll(); });
+    spins_ = neighbours <= ::get_nprocs();
+    library_.polled = options.poll || neighbours < size_;
+    if (library_.polled) poller_ = std::thread([this] { poll(); });
   }
   ~MpiRanks() override {
     arrivals_.reset();
     stop_ = true;
     if (poller_.joinable()) poller_.join();
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     if (library_.failed) MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();
   }
@@ -191,7 +215,7 @@ class MpiRanks final : public Ranks {
     MPI_Request request = MPI_REQUEST_NULL;
     if (arrivals_ != nullptr) arrivals_->fetch_add(rank_, 0, 1);
     {
-      const std::lock_guard lock(library_.mutex);
+      const auto lock = turn_in(library_);
       synchronise();
       if (const int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
           code != MPI_SUCCESS) {
@@ -199,7 +223,7 @@ class MpiRanks final : public Ranks {
       }
     }
     if (auto ok = wait(request); !ok) return ok;
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     synchronise();
     return {};
   }
@@ -215,7 +239,7 @@ class MpiRanks final : public Ranks {
   Result<std::vector<std::int64_t>> gather(std::int64_t mine) override {
     std::vector<std::int64_t> out(static_cast<std::size_t>(size_));
     if (auto ok = barrier(); !ok) return ok.error();
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     const int code = MPI_Allgather(&mine, 1, MPI_INT64_T, out.data(), 1,
                                    MPI_INT64_T, MPI_COMM_WORLD);
     if (code != MPI_SUCCESS) return failed(io("gather: " + text_of(code)));
@@ -227,7 +251,7 @@ class MpiRanks final : public Ranks {
   // gathered.
   Status sum(std::span<float> values) override {
     if (auto ok = barrier(); !ok) return ok;
-    const std::lock_guard lock(library_.mutex);
+    const auto lock = turn_in(library_);
     const auto ranks = static_cast<std::size_t>(size_);
     const std::size_t slice = (values.size() + ranks - 1) / ranks;
     std::vector<float> send(slice * ranks);
@@ -263,7 +287,7 @@ class MpiRanks final : public Ranks {
     const auto from = Clock::now();
     for (std::uint64_t turn = 0;; ++turn) {
       {
-        const std::lock_guard lock(library_.mutex);
+        const auto lock = turn_in(library_);
         int done = 0;
         if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
             code != MPI_SUCCESS) {
@@ -271,11 +295,11 @@ class MpiRanks final : public Ranks {
         }
         if (done != 0) return {};
       }
-      if (turn < 100) {
+      if (spins_ || turn < 100) {
         std::this_thread::yield();
-        continue;
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
       const std::chrono::duration<double> waited = Clock::now() - from;
       if (waited.count() > options_.barrier_seconds) return failed(late());
     }
@@ -307,13 +331,23 @@ class MpiRanks final : public Ranks {
     return std::unique_ptr<Window>(std::move(out));
   }
 
+  // For the time when the job does not call MPI itself: while it does, this
+  // gives way, but not for ever, since to put is not to let others' puts in.
   void poll() {
-    while (!stop_) {
-      {
-        const std::lock_guard lock(library_.mutex);
+    constexpr int kGivesWay = 10;
+    ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; by default 20 us last 70
+    std::uint64_t seen = 0;
+    for (int gave_way = 0; !stop_;) {
+      const auto calls = library_.calls.load(std::memory_order_relaxed);
+      const bool busy = std::exchange(seen, calls) != calls;
+      gave_way = busy ? (gave_way + 1) % kGivesWay : 0;
+      if (gave_way == 0) {
+        const std::unique_lock lock(library_.mutex, std::try_to_lock);
         int flag = 0;
-        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
-                   MPI_STATUS_IGNORE);
+        if (lock) {
+          MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
+                     MPI_STATUS_IGNORE);
+        }
       }
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
@@ -322,6 +356,9 @@ class MpiRanks final : public Ranks {
   MpiOptions options_;
   int rank_ = 0;
   int size_ = 1;
+  // As Open MPI does where each rank has a core: who waits for the others has
+  // nothing else to do, and answers them sooner than one who sleeps.
+  bool spins_ = false;
   Library library_;
   std::unique_ptr<Window> arrivals_;
   std::atomic<bool> stop_ = false;
@@ -334,13 +371,18 @@ Result<std::unique_ptr<Ranks>> join_mpi(const MpiOptions& options) {
   int started = 0;
   MPI_Initialized(&started);
   CHECK(started == 0);
-  int version = 0;
-  int minor = 0;
-  MPI_Get_version(&version, &minor);
-  if (version != MPI_VERSION) {
-    return unsupported("built with MPI " + std::to_string(MPI_VERSION) +
-                       " but this is MPI " + std::to_string(version) +
-                       "; rebuild against libopenmpi-dev");
+  // The standard's version says nothing of the library's: traps differ.
+  char found[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(found, &length);
+  const std::string built = "Open MPI v" + std::to_string(OMPI_MAJOR_VERSION) +
+                            "." + std::to_string(OMPI_MINOR_VERSION) + ".";
+  if (std::string_view(found).substr(0, built.size()) != built) {
+    const std::string_view line(found, std::strcspn(found, ",\n"));
+    return unsupported("built with " + built + "x, but this is " +
+                       std::string(line) +
+                       "; install openmpi-bin and libopenmpi3 of the version "
+                       "that it was built with, or build it again");
   }
   // With one rank alone, the component osc rdma is chosen and then refuses
   // memory of the caller's (4.1.4: it finds no transport to itself).

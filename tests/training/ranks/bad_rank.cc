@@ -15,7 +15,10 @@ int main(int argc, char** argv) {
   MpiOptions options;
   options.barrier_seconds = 1;
   auto ranks = join_mpi(options);
-  if (!ranks) return 2;
+  if (!ranks) {
+    std::fprintf(stderr, "%s\n", ranks.error().message.c_str());
+    return 2;
+  }
   if ((*ranks)->rank() == (*ranks)->size() - 1) {
     if (std::strcmp(argv[1], "dead") == 0) raise(SIGKILL);
     std::this_thread::sleep_for(std::chrono::seconds(20));
