@@ -1,70 +1,13 @@
 #include "training/elastic/restore_for_all.h"
 
 #include <algorithm>
-#include <cstring>
-#include <nlohmann/json.hpp>
 
 namespace thermocline {
-namespace {
-
-using nlohmann::json;
-
-// A length, what the pieces are (CBOR), and their bytes.
-using Packed = std::vector<std::byte>;
-
-Packed pack(const Restored& from) {
-  json told{{"step", from.step},
-            {"sequence", from.sequence},
-            {"slot", from.slot},
-            {"pieces", json::array()}};
-  std::size_t bytes = 0;
-  for (const Piece& piece : from.pieces) {
-    told["pieces"].push_back(
-        {piece.name, piece.type, piece.shape, piece.bytes.size()});
-    bytes += piece.bytes.size();
-  }
-  const auto head = json::to_cbor(told);
-  const std::uint64_t length = head.size();
-  Packed out(sizeof length + head.size() + bytes);
-  std::memcpy(out.data(), &length, sizeof length);
-  std::memcpy(out.data() + sizeof length, head.data(), head.size());
-  std::size_t at = sizeof length + head.size();
-  for (const Piece& piece : from.pieces) {
-    if (piece.bytes.empty()) continue;
-    std::memcpy(out.data() + at, piece.bytes.data(), piece.bytes.size());
-    at += piece.bytes.size();
-  }
-  return out;
-}
-
-SharedCheckpoint unpack(Packed packed) {
-  SharedCheckpoint out;
-  out.bytes = std::move(packed);
-  std::uint64_t length = 0;
-  std::memcpy(&length, out.bytes.data(), sizeof length);
-  const auto* whole = reinterpret_cast<const std::uint8_t*>(out.bytes.data());
-  const auto* head = whole + sizeof length;
-  const auto told = json::from_cbor(head, head + length);
-  out.restored.step = told["step"].get<std::uint64_t>();
-  out.restored.sequence = told["sequence"].get<std::uint64_t>();
-  out.restored.slot = told["slot"].get<std::uint32_t>();
-  std::size_t at = sizeof length + length;
-  for (const auto& one : told["pieces"]) {
-    const auto bytes = one[3].get<std::size_t>();
-    out.restored.pieces.push_back(
-        {one[0].get<std::string>(), one[1].get<std::string>(),
-         one[2].get<std::vector<std::int64_t>>(), ByteSpan(whole + at, bytes)});
-    at += bytes;
-  }
-  return out;
-}
-
-}  // namespace
 
 Result<std::optional<SharedCheckpoint>> restore_for_all(Ranks& ranks,
                                                         CheckpointPool* pool) {
   const bool first = ranks.rank() == 0;
-  Packed packed;
+  std::vector<std::byte> packed;
   std::vector<std::string> damage;
   std::optional<Error> trouble;
   if (first) {
@@ -98,8 +41,9 @@ Result<std::optional<SharedCheckpoint>> restore_for_all(Ranks& ranks,
   if (auto ok = (*window)->flush(); !ok) return ok.error();
   window->reset();  // all have theirs
   auto out = unpack(std::move(packed));
-  out.restored.damage = std::move(damage);
-  return std::optional(std::move(out));
+  if (!out) return out.error();
+  out->restored.damage = std::move(damage);
+  return std::optional(*std::move(out));
 }
 
 }  // namespace thermocline

@@ -9,21 +9,16 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
-#include "training/checkpoint.h"
+#include "training/elastic/packed_checkpoint.h"
 #include "training/ranks/ranks.h"
 
 namespace thermocline {
 
-struct SharedCheckpoint {
-  std::vector<std::byte> bytes;
-  Restored restored;  // its pieces point into `bytes`
-};
-
 /// Rank 0's newest whole checkpoint; nothing when nothing was saved yet. What
 /// was damaged is told on rank 0. `pool`: of rank 0; ignored on others.
-/// Errors: on every rank when rank 0 has one, there with the cause.
+/// Errors: on every rank when rank 0 has one, there with the cause; kCorrupt
+/// when it came damaged.
 Result<std::optional<SharedCheckpoint>> restore_for_all(Ranks& ranks,
                                                         CheckpointPool* pool);
 
