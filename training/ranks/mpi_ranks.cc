@@ -9,11 +9,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+
+#include "training/ranks/mpi_turn.h"
 
 namespace thermocline {
 namespace {
@@ -30,29 +31,10 @@ std::string text_of(int code) {
 // What the ranks of this process share: the lock around every call of MPI, and
 // the windows that a barrier makes visible.
 struct Library {
-  std::mutex mutex;
+  MpiTurn turn;
   std::vector<MPI_Win> windows;
   bool failed = false;
-  bool polled = false;  // a thread of ours calls MPI, too
-  std::atomic<std::uint64_t> calls{0};
 };
-
-// The right to call MPI. Without a polling thread nobody else does, and a put
-// on one host takes as long as the lock would. With one: a call of MPI takes
-// less time than to sleep and be woken, so who finds another one under way
-// tries again for a while.
-std::unique_lock<std::mutex> turn_in(Library& library) {
-  if (!library.polled) return {};
-  library.calls.fetch_add(1, std::memory_order_relaxed);
-  constexpr int kTries = 200;
-  for (int i = 0; i < kTries; ++i) {
-    if (std::unique_lock lock(library.mutex, std::try_to_lock); lock) {
-      return lock;
-    }
-    std::this_thread::yield();
-  }
-  return std::unique_lock(library.mutex);
-}
 
 int count_of(std::size_t n) {
   CHECK(n <= 0x7fffffff);  // MPI's counts are ints
@@ -66,14 +48,14 @@ class MpiWindow final : public Window {
   ~MpiWindow() override {
     // Freeing waits for all ranks without a limit: meet them first.
     if (win_ == MPI_WIN_NULL || library_.failed || !ranks_.barrier()) return;
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     MPI_Win_unlock_all(win_);
     std::erase(library_.windows, win_);
     MPI_Win_free(&win_);
   }
 
   Status open(std::size_t bytes, std::span<std::byte> memory, bool own) {
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     int code = 0;
     if (own) {
       void* base = nullptr;
@@ -110,14 +92,14 @@ class MpiWindow final : public Window {
   void put(int rank, std::size_t offset,
            std::span<const std::byte> from) override {
     check(rank, offset, from.size());
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     keep(MPI_Put(from.data(), count_of(from.size()), MPI_BYTE, rank,
                  static_cast<MPI_Aint>(offset), count_of(from.size()), MPI_BYTE,
                  win_));
   }
   void get(int rank, std::size_t offset, std::span<std::byte> to) override {
     check(rank, offset, to.size());
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     keep(MPI_Get(to.data(), count_of(to.size()), MPI_BYTE, rank,
                  static_cast<MPI_Aint>(offset), count_of(to.size()), MPI_BYTE,
                  win_));
@@ -125,7 +107,7 @@ class MpiWindow final : public Window {
   void add(int rank, std::size_t offset,
            std::span<const float> delta) override {
     check(rank, offset, delta.size_bytes());
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     const int n = count_of(delta.size());
     keep(MPI_Accumulate(delta.data(), n, MPI_FLOAT, rank,
                         static_cast<MPI_Aint>(offset), n, MPI_FLOAT, MPI_SUM,
@@ -133,7 +115,7 @@ class MpiWindow final : public Window {
   }
   void read(int rank, std::size_t offset, std::span<float> to) override {
     check(rank, offset, to.size_bytes());
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     const int n = count_of(to.size());
     keep(MPI_Get_accumulate(nullptr, 0, MPI_FLOAT, to.data(), n, MPI_FLOAT,
                             rank, static_cast<MPI_Aint>(offset), n, MPI_FLOAT,
@@ -142,7 +124,7 @@ class MpiWindow final : public Window {
   std::int64_t fetch_add(int rank, std::size_t offset,
                          std::int64_t delta) override {
     check(rank, offset, sizeof delta);
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     std::int64_t before = 0;
     keep(MPI_Fetch_and_op(&delta, &before, MPI_INT64_T, rank,
                           static_cast<MPI_Aint>(offset), MPI_SUM, win_));
@@ -150,7 +132,7 @@ class MpiWindow final : public Window {
     return before;
   }
   Status flush() override {
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     keep(MPI_Win_flush_all(win_));
     if (error_ == MPI_SUCCESS) return {};
     const int code = error_;
@@ -189,14 +171,14 @@ class MpiRanks final : public Ranks {
     MPI_Comm_size(host, &neighbours);
     MPI_Comm_free(&host);
     spins_ = neighbours <= ::get_nprocs();
-    library_.polled = options.poll || neighbours < size_;
-    if (library_.polled) poller_ = std::thread([this] { poll(); });
+    library_.turn.polled = options.poll || neighbours < size_;
+    if (library_.turn.polled) poller_ = std::thread([this] { poll(); });
   }
   ~MpiRanks() override {
     arrivals_.reset();
     stop_ = true;
     if (poller_.joinable()) poller_.join();
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     if (library_.failed) MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();
   }
@@ -215,7 +197,7 @@ class MpiRanks final : public Ranks {
     MPI_Request request = MPI_REQUEST_NULL;
     if (arrivals_ != nullptr) arrivals_->fetch_add(rank_, 0, 1);
     {
-      const auto lock = turn_in(library_);
+      const auto lock = library_.turn.take();
       synchronise();
       if (const int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
           code != MPI_SUCCESS) {
@@ -223,7 +205,7 @@ class MpiRanks final : public Ranks {
       }
     }
     if (auto ok = wait(request); !ok) return ok;
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     synchronise();
     return {};
   }
@@ -239,7 +221,7 @@ class MpiRanks final : public Ranks {
   Result<std::vector<std::int64_t>> gather(std::int64_t mine) override {
     std::vector<std::int64_t> out(static_cast<std::size_t>(size_));
     if (auto ok = barrier(); !ok) return ok.error();
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     const int code = MPI_Allgather(&mine, 1, MPI_INT64_T, out.data(), 1,
                                    MPI_INT64_T, MPI_COMM_WORLD);
     if (code != MPI_SUCCESS) return failed(io("gather: " + text_of(code)));
@@ -251,7 +233,7 @@ class MpiRanks final : public Ranks {
   // gathered.
   Status sum(std::span<float> values) override {
     if (auto ok = barrier(); !ok) return ok;
-    const auto lock = turn_in(library_);
+    const auto lock = library_.turn.take();
     const auto ranks = static_cast<std::size_t>(size_);
     const std::size_t slice = (values.size() + ranks - 1) / ranks;
     std::vector<float> send(slice * ranks);
@@ -287,7 +269,7 @@ class MpiRanks final : public Ranks {
     const auto from = Clock::now();
     for (std::uint64_t turn = 0;; ++turn) {
       {
-        const auto lock = turn_in(library_);
+        const auto lock = library_.turn.take();
         int done = 0;
         if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
             code != MPI_SUCCESS) {
@@ -338,11 +320,11 @@ class MpiRanks final : public Ranks {
     ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; by default 20 us last 70
     std::uint64_t seen = 0;
     for (int gave_way = 0; !stop_;) {
-      const auto calls = library_.calls.load(std::memory_order_relaxed);
+      const auto calls = library_.turn.calls();
       const bool busy = std::exchange(seen, calls) != calls;
       gave_way = busy ? (gave_way + 1) % kGivesWay : 0;
       if (gave_way == 0) {
-        const std::unique_lock lock(library_.mutex, std::try_to_lock);
+        const auto lock = library_.turn.try_take();
         int flag = 0;
         if (lock) {
           MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
