@@ -59,6 +59,14 @@ BoundMemory::~BoundMemory() {
   if (words_ != nullptr) ::munmap(words_, bytes_);
 }
 
+void BoundMemory::keep(Bytes bytes) {
+  const auto page = static_cast<Bytes>(::sysconf(_SC_PAGESIZE));
+  const Bytes kept = (bytes + page - 1) / page * page;
+  if (kept >= bytes_) return;
+  ::munmap(reinterpret_cast<char*>(words_) + kept, bytes_ - kept);
+  bytes_ = kept;
+}
+
 Status BoundMemory::verify(Kernel& kernel) const {
   std::vector<Address> pages;
   const auto start = reinterpret_cast<Address>(words_);

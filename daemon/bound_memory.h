@@ -27,6 +27,9 @@ class BoundMemory {
     return {words_, bytes_ / sizeof *words_};
   }
 
+  /// Gives back all but the first `bytes`, rounded up to whole pages.
+  void keep(Bytes bytes);
+
   /// Looks where every page lies. Errors: kIo when one lies elsewhere, or
   /// nowhere (untouched, swapped out); those of page_nodes().
   Status verify(Kernel& kernel) const;

@@ -2,9 +2,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,8 +9,8 @@
 #include "daemon/byte_size.h"
 #include "daemon/commands.h"
 #include "daemon/probe_report.h"
-#include "daemon/progress.h"
 #include "daemon/report_page.h"
+#include "daemon/work.h"
 #include "traces/replace_file.h"
 
 namespace thermocline {
@@ -29,24 +26,9 @@ struct Arguments {
   bool json = false;
   std::string page;           // for a browser; empty: none
   bool machine_only = false;  // no operations
+  bool quiet = false;
+  int limit_s = 0;  // 0: as --quick says
 };
-
-std::atomic<bool> stop = false;
-std::atomic<int> stop_signal = 0;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void on_signal(int number) {
-  stop_signal = number;
-  stop = true;
-}
-
-void hear_signals() {
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one kills
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-}
 
 // Better refused now than after the measurement.
 Status check_output(const std::string& path, bool force) {
@@ -63,44 +45,21 @@ Status check_output(const std::string& path, bool force) {
   return {};
 }
 
-class Steps {
- public:
-  void plan(int all) { all_ = all; }
-
-  // "node 0: read latency, step 7 of 44, 3 s left"
-  void begin(const std::string& name) {
-    const double seconds =
-        std::chrono::duration<double>(Clock::now() - start_).count();
-    std::string line = name + ", step " + std::to_string(done_ + 1) + " of " +
-                       std::to_string(all_);
-    if (done_ > 0) {
-      const double left = seconds / done_ * (all_ - done_);
-      line += ", " + std::to_string(static_cast<int>(left) + 1) + " s left";
-    }
-    ++done_;
-    progress_.show(line);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start_ = Clock::now();
-  Progress progress_;
-  int all_ = 0;
-  int done_ = 0;
-};
-
-Result<ProbeReport> probe(const ProbeOptions& options, bool hmat) {
-  if (hmat) return probe_hmat("/", options);
-  hear_signals();
-  Steps steps;
-  return probe_measured(
-      options, {stop, [&](const std::string& name) { steps.begin(name); },
-                [&](int all) { steps.plan(all); }});
+Result<ProbeReport> probe(const Arguments& given, bool hmat) {
+  if (hmat) return probe_hmat("/", given.options);
+  Work work(given.quiet);
+  ProbePace pace(
+      stop_flag(), given.options.limit_s,
+      [&](double share, const std::string& now) { work.show(share, now); });
+  return probe_measured(given.options, pace);
 }
 
 void run(Arguments& given, Outcome& outcome) {
   ProbeOptions& options = given.options;
   options.repeats = given.repeats > 0 ? given.repeats : options.quick ? 3 : 5;
+  options.limit_s = given.limit_s > 0 ? given.limit_s
+                    : options.quick   ? 30
+                                      : 150;
   options.grouping = given.group ? Grouping::kByRank : Grouping::kByNode;
   const bool hmat = given.from == "hmat";
   if (hmat && (!options.folders.empty() || !given.page.empty())) {
@@ -113,11 +72,13 @@ void run(Arguments& given, Outcome& outcome) {
       return outcome.fail(ok.error());
     }
   }
-  const auto report = probe(options, hmat);
-  if (!report) {
-    const bool stopped = report.error().code == Error::Code::kInterrupted;
-    return outcome.fail(report.error(), stopped ? 128 + stop_signal : 1);
+  for (const std::string& path : options.folders) {
+    if (auto ok = check_place(path, given.force); !ok) {
+      return outcome.fail(ok.error());
+    }
   }
+  const auto report = probe(given, hmat);
+  if (!report) return outcome.fail(report.error(), status_of(report.error()));
   if (!given.output.empty()) {
     auto ok = replace_file(given.output, report->machine.to_json() + "\n",
                            given.force ? Existing::kReplace : Existing::kKeep);
@@ -155,14 +116,15 @@ void add_probe(CLI::App& root, Outcome& outcome) {
       "Measure what the memory of this machine is worth: latency and bandwidth "
       "of every memory node, each a tier, as a file for --machine of the other "
       "commands; and what machine-learning programs do with it, with "
-      "guidelines that follow. Run it while the machine is idle: it takes up "
-      "to a minute a node, all CPUs, and at most half of what a node has "
-      "free.");
+      "guidelines that follow. Run it while the machine is idle: it takes "
+      "all CPUs, at most half of what a node has free, and less than three "
+      "minutes.");
   command->add_option("-o,--output", given->output,
                       "file to write (JSON); without it, a report only");
   command->add_option("--html", given->page,
                       "the figures as a page with plots, for a browser");
-  command->add_flag("--force", given->force, "replace an existing file");
+  command->add_flag("--force", given->force,
+                    "replace an existing file; overwrite a device of --path");
   command
       ->add_option("--nodes", options.nodes,
                    "memory nodes, such as 0,2; default: all")
@@ -179,9 +141,15 @@ void add_probe(CLI::App& root, Outcome& outcome) {
       "(--quick: twice)"));
   command
       ->add_option("--repeats", given->repeats,
-                   "measurements of which the median counts; default: 5 "
-                   "(--quick: 3)")
+                   "measurements of which the median counts, fewer where "
+                   "--time is short; default: 5 (--quick: 3)")
       ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--time", given->limit_s,
+                   "seconds to measure for, shared out among the figures: in "
+                   "less time each goes through less memory, and the last "
+                   "ones are left out; default: 150 (--quick: 30)")
+      ->check(CLI::Range(1, 86400));
   command
       ->add_option("--from", given->from,
                    "measured, or hmat: what the firmware declares, if it does")
@@ -197,14 +165,17 @@ void add_probe(CLI::App& root, Outcome& outcome) {
   command
       ->add_option("--path", options.folders,
                    "a folder on DAX, a disk or tmpfs: the same operations in "
-                   "a file there, and what persisting costs; repeatable")
+                   "a file there, and what persisting costs; or a DAX device "
+                   "(/dev/dax0.0), whose beginning is overwritten (--force); "
+                   "repeatable")
       ->type_size(1)
       ->allow_extra_args(false)
-      ->type_name("FOLDER")
-      ->check(CLI::ExistingDirectory);
+      ->type_name("PATH")
+      ->check(CLI::ExistingPath);
   command->add_flag("--quick", options.quick,
                     "less memory, less time, fewer repeats");
   command->add_flag("--json", given->json, "as JSON");
+  command->add_flag("-q,--quiet", given->quiet, "no progress");
   command->callback([given, &outcome] { run(*given, outcome); });
 }
 

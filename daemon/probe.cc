@@ -76,43 +76,44 @@ std::string busy_note(const NodeFigures& figures) {
   return text;
 }
 
+// What the time did not suffice for.
+std::string short_note(const NodePlan& plan, const NodeFigures& figures) {
+  if (figures.through >= plan.bytes) return {};
+  return "measured in " + show_bytes(static_cast<double>(figures.through)) +
+         " instead of " + show_bytes(static_cast<double>(plan.bytes)) +
+         ": taking more was too slow; give more --time";
+}
+
 std::string threads_of(const NodePlan& plan) {
   const std::size_t threads = plan.cpus.size();
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
-void tell_steps(const ProbeReport& report, const ProbeOptions& options,
-                const ProbeWatch& watch) {
-  if (!watch.planned) return;
-  int steps = 0;
+void plan_all(const ProbeReport& report, const ProbeOptions& options,
+              ProbePace& pace) {
   for (const ProbedNode& node : report.nodes) {
-    steps += steps_per_node(options);
-    if (options.operations) steps += steps_per_node_operations(*node.plan);
+    pace.plan(weight_of_node());
+    if (options.operations) pace.plan(weight_of_node_operations(*node.plan));
   }
   for (std::size_t i = 0; i < options.folders.size(); ++i) {
-    steps += steps_per_file_operations(*report.nodes.front().plan);
+    pace.plan(weight_of_file_operations(*report.nodes.front().plan));
   }
-  watch.planned(steps);
 }
 
 Status probe_operations(Kernel& kernel, const ProbeOptions& options,
-                        const ProbeWatch& watch, ProbeReport& report) {
-  const auto watch_of = [&](const std::string& place) {
-    return ProbeWatch{watch.stop, [&watch, place](const std::string& step) {
-                        watch.beginning(place + ": " + step);
-                      }};
-  };
+                        ProbePace& pace, ProbeReport& report) {
   for (const ProbedNode& node : report.nodes) {
     if (!options.operations) break;
     const std::string name = name_of(node.declared.id);
-    auto found =
-        measure_node_operations(kernel, *node.plan, options, watch_of(name));
+    pace.enter(name);
+    auto found = measure_node_operations(kernel, *node.plan, options, pace);
     if (!found) return found.error().within(name);
     report.places.push_back(*std::move(found));
   }
   for (const std::string& folder : options.folders) {
+    pace.enter(folder);
     auto found = measure_file_operations(folder, *report.nodes.front().plan,
-                                         options, watch_of(folder));
+                                         options, pace);
     if (!found) return found.error();
     report.places.push_back(*std::move(found));
   }
@@ -134,13 +135,13 @@ void set_figures(const NodePlan& plan, const NodeFigures& figures, Tier& tier) {
       "pointer chase, 1 thread", figures.chased);
   set(&Tier::read_bytes_per_s, &Origins::read_bytes_per_s,
       figures.read_bytes_per_s, "loads in order, " + threads_of(plan),
-      plan.bytes);
+      figures.through);
   const auto& around = figures.write_around_bytes_per_s;
   const bool past = around && around->median > figures.write_bytes_per_s.median;
   set(&Tier::write_bytes_per_s, &Origins::write_bytes_per_s,
       past ? *around : figures.write_bytes_per_s,
       (past ? "non-temporal stores, " : "ordinary stores, ") + threads_of(plan),
-      plan.bytes);
+      figures.through);
   tier.write_ns = tier.read_ns;
   tier.origins.write_ns = {Obtained::kAssumed, figures.read_ns.spread,
                            "as read_ns: a store that misses reads its line"};
@@ -164,7 +165,7 @@ std::vector<std::string> disagreements(const Tier& measured,
 }
 
 Result<ProbeReport> probe_measured(const ProbeOptions& options,
-                                   const ProbeWatch& watch) {
+                                   ProbePace& pace) {
   const std::string root = "/";
   auto nodes = nodes_of(root, options);
   if (!nodes) return nodes.error();
@@ -178,13 +179,11 @@ Result<ProbeReport> probe_measured(const ProbeOptions& options,
     if (!plan) return plan.error();
     report.nodes.push_back({node, *plan, {}, plan->notes});
   }
-  tell_steps(report, options, watch);
+  plan_all(report, options, pace);
   for (ProbedNode& node : report.nodes) {
     const std::string name = name_of(node.declared.id);
-    const ProbeWatch of_node{watch.stop, [&](const std::string& step) {
-                               watch.beginning(name + ": " + step);
-                             }};
-    auto figures = measure_node(*kernel, *node.plan, options, of_node);
+    pace.enter(name);
+    auto figures = measure_node(*kernel, *node.plan, options, pace);
     if (!figures) {
       return figures.error().code == Error::Code::kInterrupted
                  ? figures.error()
@@ -195,8 +194,8 @@ Result<ProbeReport> probe_measured(const ProbeOptions& options,
         [&](const MemoryNode& one) { return one.id == node.declared.id; });
     set_figures(*node.plan, *figures, at->tier);
     node.figures = *figures;
-    if (auto note = busy_note(*figures); !note.empty()) {
-      node.notes.push_back(std::move(note));
+    for (auto note : {busy_note(*figures), short_note(*node.plan, *figures)}) {
+      if (!note.empty()) node.notes.push_back(std::move(note));
     }
     for (auto& note : disagreements(at->tier, node.declared.tier)) {
       node.notes.push_back(std::move(note));
@@ -207,9 +206,10 @@ Result<ProbeReport> probe_measured(const ProbeOptions& options,
   report.machine = *std::move(machine);
   report.machine.emulated = std::filesystem::exists(kEmulatorsClock);
   put_in_order(report);
-  if (auto ok = probe_operations(*kernel, options, watch, report); !ok) {
+  if (auto ok = probe_operations(*kernel, options, pace, report); !ok) {
     return ok.error();
   }
+  report.took_s = pace.took_s();
   return report;
 }
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "daemon/probe_operations.h"
+#include "daemon/probe_file.h"
 
 namespace thermocline {
 
@@ -22,6 +22,7 @@ struct ProbeReport {
   std::vector<ProbedNode> nodes;     // in the order of the machine's tiers
   std::vector<PlaceFigures> places;  // when operations were asked for: nodes
                                      // in that order, then folders
+  double took_s = 0;                 // measuring
 };
 
 /// Measures the machine that it runs on. Errors: kInvalid for options that it
@@ -29,7 +30,7 @@ struct ProbeReport {
 /// one node cannot be measured there is no report: leave it out by the
 /// options.
 Result<ProbeReport> probe_measured(const ProbeOptions& options,
-                                   const ProbeWatch& watch);
+                                   ProbePace& pace);
 
 /// From HMAT's files below `root`. Errors: kUnsupported naming every figure
 /// that is not there, and the remedy.

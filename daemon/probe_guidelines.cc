@@ -9,6 +9,8 @@ namespace {
 
 // Less of a difference is not worth a rule.
 constexpr double kMatters = 1.1;
+// What a figure that was measured once is taken to be off by.
+constexpr double kUnknownSpread = 0.25;
 // Of the best there is, this share is nearly all.
 constexpr double kNearlyAll = 0.9;
 // A load that takes so much longer than an idle memory's waits for others.
@@ -22,9 +24,13 @@ std::string rate(const Measured& measured) {
   return text;
 }
 
+double spread_of(const Measured& measured) {
+  return measured.repeats == 1 ? kUnknownSpread : measured.spread;
+}
+
 // More than chance, and worth a rule.
 bool faster(const Measured& a, const Measured& b) {
-  const double chance = 1 + a.spread + b.spread;
+  const double chance = 1 + spread_of(a) + spread_of(b);
   return a.median > b.median * std::max(kMatters, chance);
 }
 

@@ -4,7 +4,7 @@
 // order, with pauses: from none of them at all to without a pause. A memory
 // that is used to its limit answers several times as late as an idle one, long
 // before its bandwidth is reached on some.
-// Thread safety: call from one thread; the atomic as in probe_node.h.
+// Thread safety: call from one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct LoadedFigure {
   Measured read_ns;
 };
 
-/// The idle figure first, then by rising load. Overwrites the memory. Empty
-/// where the plan has one CPU only. Errors: kInterrupted; those of
-/// run_together().
+/// The idle figure first, then by rising load, as many as the time allows.
+/// Overwrites the memory. Empty where the plan has one CPU only. Errors:
+/// kInterrupted; those of run_together().
 Result<std::vector<LoadedFigure>> measure_loaded(
-    const NodePlan& plan, const ProbeOptions& options, const ProbeWatch& watch,
+    const NodePlan& plan, const ProbeOptions& options, ProbePace& pace,
     std::span<std::uint64_t> words);
 
-/// How many times ProbeWatch::beginning is called.
-int steps_of_loaded(const NodePlan& plan);
+/// Its weight in a ProbePace.
+int weight_of_loaded(const NodePlan& plan);
 
 }  // namespace thermocline

@@ -4,32 +4,20 @@
 // plan's threads, each over a part of its own: reads, ordinary stores, stores
 // past the caches. This is the first of the measurements that `thermocline
 // probe` is to make; a further one is a further function in probe_node.cc.
-// Thread safety: call from one thread; the atomic may be set from any, also
-// from a signal handler.
+// Thread safety: call from one thread.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <optional>
 
+#include "daemon/probe_passes.h"
 #include "daemon/probe_plan.h"
 
 namespace thermocline {
 
-// Repeated measurements, in one number. The median, for what disturbs a
-// measurement disturbs some repeats; half of what lies between the least and
-// the most, over the median, as their spread (0 for a single one).
-struct Measured {
-  double median = 0;
-  double spread = 0;
-};
-
-/// Requires: at least one value, all of them above 0.
-Measured summary(std::vector<double> values);
-
 struct NodeFigures {
   Measured read_ns;
-  Bytes chased = 0;  // memory that the chase went through
+  Bytes chased = 0;   // memory that the chase went through
+  Bytes through = 0;  // ... and that bandwidth was measured on
   Measured read_bytes_per_s;
   Measured write_bytes_per_s;  // ordinary stores
   // Past the caches; nothing where the processor has no such stores.
@@ -39,19 +27,13 @@ struct NodeFigures {
   double ran = 1;
 };
 
-struct ProbeWatch {
-  const std::atomic<bool>& stop;                      // true: give up
-  std::function<void(const std::string&)> beginning;  // a step, by its name
-  std::function<void(int)> planned = {};  // optional: steps there will be
-};
+/// The weight of a node's figures in a ProbePace.
+int weight_of_node();
 
-/// How many times ProbeWatch::beginning is called for one node.
-int steps_per_node(const ProbeOptions& options);
-
-/// Errors: kInterrupted; those of BoundMemory and run_together(). Then nothing
-/// of it may be reported.
+/// However late it is, for without them there is no Machine. Errors:
+/// kInterrupted; those of take_memory() and run_together(). Then nothing of it
+/// may be reported.
 Result<NodeFigures> measure_node(Kernel& kernel, const NodePlan& plan,
-                                 const ProbeOptions& options,
-                                 const ProbeWatch& watch);
+                                 const ProbeOptions& options, ProbePace& pace);
 
 }  // namespace thermocline

@@ -1,11 +1,10 @@
 // measure_operations: how fast one kind of memory does what ML programs do.
 //
 // Each of estimator/memory_operations.h, by one thread, by some and by all, in
-// memory larger than the caches and in a little; and two that are no pass over
-// memory: taking it (allocate and first touch), and making it survive
-// (persist: write, then sync). A place is a NUMA node, or a file that is
-// mapped: on DAX its own memory, elsewhere the page cache and the way to disk.
-// Thread safety: call from one thread; the atomic as in probe_node.h.
+// memory larger than the caches and in a little; and one that is no pass over
+// memory: taking it (allocate and first touch). A place is a NUMA node, or what
+// probe_file.h maps.
+// Thread safety: call from one thread.
 #pragma once
 
 #include <string>
@@ -13,7 +12,6 @@
 
 #include "daemon/probe_loaded.h"
 #include "daemon/probe_node.h"
-#include "training/medium.h"
 
 namespace thermocline {
 
@@ -32,6 +30,7 @@ struct PlaceFigures {
   std::string granularity;  // of a file: "page", "line", "byte"
   std::vector<OperationFigure> figures;
   std::vector<LoadedFigure> loaded = {};  // of a node
+  int left_out = 0;                       // figures for which there was no time
 
   /// The figure for the most bytes; null when it was not measured.
   const OperationFigure* find(const std::string& title,
@@ -45,17 +44,22 @@ struct PlaceFigures {
 Result<PlaceFigures> measure_node_operations(Kernel& kernel,
                                              const NodePlan& plan,
                                              const ProbeOptions& options,
-                                             const ProbeWatch& watch);
+                                             ProbePace& pace);
 
-/// In a file in `folder`, which is removed at the end. Errors: those of
-/// MappedFile, run_together(); kInterrupted.
-Result<PlaceFigures> measure_file_operations(const std::string& folder,
-                                             const NodePlan& plan,
-                                             const ProbeOptions& options,
-                                             const ProbeWatch& watch);
+/// memory_operations() on any memory, added `to` the figures of a place.
+/// Errors: kInterrupted; those of run_together(). Requires: at least kPassGrain
+/// for each of the plan's threads.
+Status measure_operations(std::span<float> memory, const NodePlan& plan,
+                          const ProbeOptions& options, ProbePace& pace,
+                          PlaceFigures& to);
 
-/// How many times ProbeWatch::beginning is called for a node; for a file.
-int steps_per_node_operations(const NodePlan& plan);
-int steps_per_file_operations(const NodePlan& plan);
+/// How long a repeat is to take, where the time allows.
+inline double wanted_seconds(const ProbeOptions& options) {
+  return options.quick ? 0.005 : 0.02;
+}
+
+/// Weights in a ProbePace: of memory_operations(), and of all of a node's.
+int weight_of_operations(const NodePlan& plan);
+int weight_of_node_operations(const NodePlan& plan);
 
 }  // namespace thermocline

@@ -23,6 +23,15 @@ std::vector<std::string> titles_of(const PlaceFigures& place) {
   return out;
 }
 
+// Of a single repeat nobody knows.
+std::string spread_of(const Measured& measured) {
+  char text[16] = " ? ";
+  if (measured.repeats > 1) {
+    std::snprintf(text, sizeof text, "%2.0f%%", 100 * measured.spread);
+  }
+  return text;
+}
+
 void print_loaded(const std::vector<LoadedFigure>& curve, std::FILE* to) {
   if (curve.empty()) return;
   std::fprintf(to, "  a load beside traffic of");
@@ -61,13 +70,19 @@ void print(const PlaceFigures& place, std::FILE* to) {
         continue;
       }
       rate = one->bytes_per_s.median;
-      std::fprintf(to, " %6.2f+-%2.0f%%", rate / 1e9,
-                   100 * one->bytes_per_s.spread);
+      std::fprintf(to, " %6.2f+-%s", rate / 1e9,
+                   spread_of(one->bytes_per_s).c_str());
     }
     const auto length = static_cast<std::size_t>(kBar * rate / best + 0.5);
     std::fprintf(to, "  %s\n", std::string(length, '#').c_str());
   }
   print_loaded(place.loaded, to);
+  if (place.left_out > 0) {
+    std::fprintf(to,
+                 "  note: the time was over before %d of the figures: give "
+                 "more --time, or measure fewer --nodes\n",
+                 place.left_out);
+  }
 }
 
 }  // namespace
@@ -91,6 +106,7 @@ nlohmann::ordered_json operations_json(
       one["granularity"] = place.granularity;
       one["durable"] = place.durable;
     }
+    one["left_out"] = place.left_out;
     one["operations"] = Json::array();
     for (const OperationFigure& figure : place.figures) {
       one["operations"].push_back({{"title", figure.title},
@@ -99,14 +115,16 @@ nlohmann::ordered_json operations_json(
                                    {"bytes", figure.bytes},
                                    {"threads", figure.threads},
                                    {"bytes_per_s", figure.bytes_per_s.median},
-                                   {"spread", figure.bytes_per_s.spread}});
+                                   {"spread", figure.bytes_per_s.spread},
+                                   {"repeats", figure.bytes_per_s.repeats}});
     }
     if (!place.loaded.empty()) one["latency_under_load"] = Json::array();
     for (const LoadedFigure& figure : place.loaded) {
       one["latency_under_load"].push_back(
           {{"bytes_per_s", figure.bytes_per_s.median},
            {"read_ns", figure.read_ns.median},
-           {"spread", figure.read_ns.spread}});
+           {"spread", figure.read_ns.spread},
+           {"repeats", figure.read_ns.repeats}});
     }
     out["places"].push_back(std::move(one));
   }

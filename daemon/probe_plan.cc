@@ -4,6 +4,7 @@
 
 #include "daemon/cgroup_memory.h"
 #include "daemon/node_memory.h"
+#include "daemon/probe_passes.h"
 #include "daemon/units.h"
 #include "daemon/zone_info.h"
 #include "estimator/cache_bytes.h"
@@ -89,6 +90,13 @@ Status choose_bytes(Bytes room, const ProbeOptions& options, NodePlan& plan) {
   }
   if (options.size > 0) {
     plan.bytes = std::max(in_whole_mib(options.size), kMiB);
+    plan.least = plan.bytes;
+    if (plan.bytes < kPassGrain * plan.cpus.size()) {
+      return invalid("--size " + show(plan.bytes) + ": too little for " +
+                     std::to_string(plan.cpus.size()) + " threads on node " +
+                     std::to_string(plan.node) + ", which take " +
+                     show(kPassGrain) + " each; give more, or fewer --threads");
+    }
     if (plan.bytes < least) {
       plan.notes.push_back(show(plan.bytes) +
                            " are less than twice the caches (" +
@@ -97,6 +105,7 @@ Status choose_bytes(Bytes room, const ProbeOptions& options, NodePlan& plan) {
     return {};
   }
   plan.bytes = options.quick ? least : best;
+  plan.least = least;
   if (plan.bytes <= room) return {};
   if (in_whole_mib(room) < least) {
     return unsupported(can + "; " + show(least) + " are needed to miss the " +

@@ -20,6 +20,7 @@ struct ProbeOptions {
   Bytes size = 0;           // 0: chosen by the caches
   int repeats = 5;          // the median counts
   bool quick = false;       // less memory and less time
+  double limit_s = 150;     // for all of it (probe_pace.h)
   Grouping grouping = Grouping::kByNode;
   bool operations = false;           // also those of memory_operations.h
   std::vector<std::string> folders;  // and in files there
@@ -31,6 +32,7 @@ struct NodePlan {
   Bytes bytes = 0;
   Bytes caches = 0;  // of all these CPUs; assumed when the kernel is silent
   std::vector<std::string> notes;  // doubts
+  Bytes least = 0;  // of bytes, that it takes even when the time is short
 };
 
 /// Those of `nodes` that the options name. Errors: kInvalid naming a node that

@@ -50,7 +50,7 @@ void print_measurement(const ProbedNode& node, std::FILE* to) {
   const NodePlan& plan = *node.plan;
   std::fprintf(to, "%sfrom %s, through %s (their caches: %s)\n", kIndent,
                cpus_of(plan).c_str(),
-               show_bytes(static_cast<double>(plan.bytes)).c_str(),
+               show_bytes(static_cast<double>(node.figures->through)).c_str(),
                show_bytes(static_cast<double>(plan.caches)).c_str());
   const auto& around = node.figures->write_around_bytes_per_s;
   const double ordinary = node.figures->write_bytes_per_s.median;
@@ -77,7 +77,9 @@ void print_declared(const Tier& declared, std::FILE* to) {
 }
 
 Json measured_json(const Measured& measured) {
-  return {{"median", measured.median}, {"spread", measured.spread}};
+  return {{"median", measured.median},
+          {"spread", measured.spread},
+          {"repeats", measured.repeats}};
 }
 
 Json declared_json(const Tier& tier) {
@@ -93,11 +95,11 @@ Json node_json(const ProbedNode& node, const Machine& machine) {
   Json json{{"node", node.declared.id}, {"tier", machine.tiers[tier].name}};
   if (node.plan) {
     json["cpus"] = node.plan->cpus;
-    json["bytes"] = node.plan->bytes;
     json["cache_bytes"] = node.plan->caches;
   }
   if (node.figures) {
     const NodeFigures& figures = *node.figures;
+    json["bytes"] = figures.through;
     json["ran"] = figures.ran;
     json["read_ns"] = measured_json(figures.read_ns);
     json["read_bytes_per_s"] = measured_json(figures.read_bytes_per_s);
@@ -144,11 +146,15 @@ void print_text(const ProbeReport& report, std::FILE* to) {
     }
   }
   print_operations(report.places, to);
+  if (report.took_s > 0) {
+    std::fprintf(to, "measured for %s\n", show_seconds(report.took_s).c_str());
+  }
 }
 
 nlohmann::ordered_json to_json(const ProbeReport& report) {
   Json json{{"thermocline", THERMOCLINE_VERSION},
             {"machine", Json::parse(report.machine.to_json())}};
+  if (report.took_s > 0) json["measured_s"] = report.took_s;
   json["nodes"] = Json::array();
   for (const ProbedNode& node : report.nodes) {
     json["nodes"].push_back(node_json(node, report.machine));

@@ -20,13 +20,18 @@ using Seconds = std::chrono::duration<double>;
 constexpr Seconds kUnseen{0.5};
 constexpr Seconds kBetween{0.1};
 
-volatile std::sig_atomic_t stop_signal = 0;
+// Threads may look while a handler writes.
+std::atomic<int> stop_signal = 0;
+std::atomic<bool> stop = false;
+static_assert(std::atomic<int>::is_always_lock_free &&
+              std::atomic<bool>::is_always_lock_free);
 
 // Set when the object is made, for a handler may not ask much.
 bool on_terminal = false;
 
 void ask(int number) {
   stop_signal = number;
+  stop = true;
   std::signal(number, SIG_DFL);
 }
 
@@ -130,7 +135,9 @@ Watch Work::reading(std::string file) {
 
 bool stop_asked() { return stop_signal != 0; }
 
-int stop_status() { return 128 + static_cast<int>(stop_signal); }
+const std::atomic<bool>& stop_flag() { return stop; }
+
+int stop_status() { return 128 + stop_signal; }
 
 int status_of(const Error& error) {
   const bool stop = error.code == Error::Code::kInterrupted && stop_asked();

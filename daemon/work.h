@@ -9,6 +9,7 @@
 // Thread safety: none, for the main thread; one at a time.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -59,6 +60,8 @@ std::string progress_bar(double share, double left_s, const std::string& rate,
 
 /// Whether a Work was asked to stop.
 bool stop_asked();
+/// The same, for threads that look at it between two accesses.
+const std::atomic<bool>& stop_flag();
 /// 128 and the signal's number, as a shell reports it.
 int stop_status();
 /// The same when that is why there is an error, else 1.

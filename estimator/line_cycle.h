@@ -26,14 +26,28 @@ inline std::vector<std::uint32_t> shuffled_lines(std::size_t lines) {
   return order;
 }
 
-/// Makes one cycle through the lines of `order`, in that order. Requires:
-/// `words` holds all of them.
+/// Makes one cycle through the lines of `order`, in that order; of the first
+/// ones only when `go_on`, which is told how many there are and asked now and
+/// then, says no. Returns: how many lines are in it. Requires: `words` holds
+/// all of them.
+template <typename GoOn>
+std::size_t link_lines(std::span<std::uint64_t> words,
+                       std::span<const std::uint32_t> order,
+                       const GoOn& go_on) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+  if (order.empty()) return 0;
+  std::size_t last = 0;
+  for (; last + 1 < order.size(); ++last) {
+    if (last % kAtOnce == kAtOnce - 1 && !go_on(last + 1)) break;
+    words[order[last] * kWordsPerLine] = order[last + 1] * kWordsPerLine;
+  }
+  words[order[last] * kWordsPerLine] = order[0] * kWordsPerLine;
+  return last + 1;
+}
+
 inline void link_lines(std::span<std::uint64_t> words,
                        std::span<const std::uint32_t> order) {
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    words[order[i] * kWordsPerLine] =
-        order[(i + 1) % order.size()] * kWordsPerLine;
-  }
+  link_lines(words, order, [](std::size_t) { return true; });
 }
 
 /// Follows the cycle for `steps` from the word `at`. Returns: where it ends;

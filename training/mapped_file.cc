@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -46,12 +47,15 @@ bool is_memory(const struct statfs& fs) {
   return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
 }
 
-Durability durability_of(int descriptor, pmem2_granularity found) {
+Durability durability_of(int descriptor, const DaxDevice* device,
+                         pmem2_granularity found) {
   Durability out{granularity_of(found), true, ""};
   struct statfs fs = {};
-  if (::fstatfs(descriptor, &fs) != 0) {
+  if (device != nullptr && !device->persistent) {
+    out = {out.granularity, false, device->name + " is no persistent memory"};
+  } else if (device == nullptr && ::fstatfs(descriptor, &fs) != 0) {
     out = {out.granularity, false, "its file system cannot be asked"};
-  } else if (is_memory(fs)) {
+  } else if (device == nullptr && is_memory(fs)) {
     out = {out.granularity, false, "it lies in memory (tmpfs)"};
   } else if (std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr) {
     out = {out.granularity, false,
@@ -126,15 +130,19 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path,
   const bool write = access == Access::kWrite;
   const int file =
       ::open(path.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  if (file < 0 && errno == ENXIO) {
+    return invalid(path +
+                   " cannot be opened; if it is a DAX device that is system "
+                   "RAM now: daxctl reconfigure-device --mode devdax");
+  }
   if (file < 0) {
+    // To write, yet it is to be there.
+    if (errno == ENOENT) return file_failure("open", path, errno);
     if (write) return access_failure(path, errno).error();
     return file_failure("read", path, errno);
   }
   std::unique_ptr<MappedFile> out(new MappedFile(path, file, access));
-  struct stat found = {};
-  if (::fstat(file, &found) != 0) return file_failure("read", path, errno);
-  if (!S_ISREG(found.st_mode)) return invalid(path + " is not a file");
-  if (found.st_size == 0) return corrupt(path + " is empty");
+  if (auto ok = out->look(); !ok) return ok.error();
   if (write && ::flock(file, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return file_failure("lock", path, errno);
     return invalid(path +
@@ -143,6 +151,27 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path,
   }
   if (auto ok = out->map(); !ok) return ok.error();
   return out;
+}
+
+// What it is, before anything is made of it.
+Status MappedFile::look() {
+  struct stat found = {};
+  if (::fstat(descriptor_, &found) != 0) {
+    return file_failure("read", path_, errno);
+  }
+  if (S_ISCHR(found.st_mode)) {
+    auto device =
+        dax_device("/", major(found.st_rdev), minor(found.st_rdev), path_);
+    if (!device) return device.error();
+    device_ = *std::move(device);
+    return {};
+  }
+  if (!S_ISREG(found.st_mode))
+    return invalid(path_ + " is not a file; name one");
+  if (found.st_size == 0) {
+    return corrupt(path_ + " is empty; remove it, and it is made anew");
+  }
+  return {};
 }
 
 Status MappedFile::map() {
@@ -163,9 +192,10 @@ Status MappedFile::map() {
   data_ = static_cast<std::uint8_t*>(pmem2_map_get_address(map_));
   size_ = pmem2_map_get_size(map_);
   const auto found = pmem2_map_get_store_granularity(map_);
-  durability_ = durability_of(descriptor_, found);
+  durability_ =
+      durability_of(descriptor_, device_ ? &*device_ : nullptr, found);
   struct statfs fs = {};
-  through_file_ = durability_.granularity == Granularity::kPage &&
+  through_file_ = !device_ && durability_.granularity == Granularity::kPage &&
                   ::fstatfs(descriptor_, &fs) == 0 && !is_memory(fs);
   copy_ = pmem2_get_memcpy_fn(map_);
   flush_ = pmem2_get_flush_fn(map_);

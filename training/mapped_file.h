@@ -1,5 +1,5 @@
-// MappedFile: a file in memory, through libpmem2. The only file of training/
-// that maps persistent memory.
+// MappedFile: a file or DAX device in memory, through libpmem2. The only file
+// of training/ that maps persistent memory.
 //
 // libpmem2 chooses the finest granularity that the file has: DAX with or
 // without eADR, or pages. What is called durable is what the file system
@@ -15,8 +15,10 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "training/dax_device.h"
 #include "training/medium.h"
 
 struct pmem2_map;
@@ -34,7 +36,8 @@ class MappedFile final : public Medium {
   static Status create(const std::string& path, Bytes size, ByteSpan begin);
 
   /// Errors: kNotFound, kPermission, kIo; kInvalid when it is no file, is
-  /// empty, or (kWrite) another process has it open to write.
+  /// empty, or (kWrite) another process has it open to write; of a device,
+  /// those of dax_device().
   static Result<std::unique_ptr<MappedFile>> open(const std::string& path,
                                                   Access access);
   MappedFile(const MappedFile&) = delete;
@@ -59,6 +62,7 @@ class MappedFile final : public Medium {
   MappedFile(std::string path, int descriptor, Access access)
       : path_(std::move(path)), descriptor_(descriptor), access_(access) {}
   Status map();
+  Status look();
   void write_through_file(Bytes offset, ByteSpan bytes);
 
   std::string path_;
@@ -68,9 +72,10 @@ class MappedFile final : public Medium {
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
   Durability durability_;
-  bool through_file_ = false;      // kPage, on a disk
-  std::atomic<Bytes> written_{0};  // through the file, ever
-  std::atomic<int> failed_{0};     // errno of a write, until sync() tells
+  std::optional<DaxDevice> device_;  // nothing: a file
+  bool through_file_ = false;        // kPage, on a disk
+  std::atomic<Bytes> written_{0};    // through the file, ever
+  std::atomic<int> failed_{0};       // errno of a write, until sync() tells
   // libpmem2's, as the granularity needs them.
   void* (*copy_)(void*, const void*, std::size_t, unsigned) = nullptr;
   void (*flush_)(const void*, std::size_t) = nullptr;

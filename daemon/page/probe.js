@@ -114,9 +114,14 @@ const Probe = {
             .attr('class', 'figure')
             .attr('transform', `translate(${x(figure.bytes_per_s)},${at})`)
             .append('title').text(`${this.places[i].place}, ${figure.title}: ` +
-                `${this.rate(figure.bytes_per_s)} \u00b1 ${Words.percent(figure.spread)}`);
+                `${this.rate(figure.bytes_per_s)} \u00b1 ${this.spread(figure)}`);
       }
     });
+  },
+
+  // Of a single repeat nobody knows.
+  spread(figure) {
+    return figure.repeats === 1 ? '?' : Words.percent(figure.spread);
   },
 
   drawFigures() {
@@ -128,7 +133,7 @@ const Probe = {
       {name: 'in', show: (row) => Words.bytes(row.bytes)},
       {name: 'threads', show: (row) => row.threads},
       {name: 'rate', show: (row) => Page.figure(row.bytes_per_s, this.rate(row.bytes_per_s))},
-      {name: 'spread', show: (row) => Words.percent(row.spread)},
+      {name: 'spread', show: (row) => this.spread(row)},
     ], rows));
   },
 

@@ -15,6 +15,7 @@ namespace {
 class ProbeCommand : public Commands {
  protected:
   void SetUp() override {
+    Commands::SetUp();
     // As in a container without the right to ask where memory lies.
     if (::numa_available() < 0) GTEST_SKIP() << "no NUMA calls here";
   }
@@ -123,6 +124,28 @@ TEST_F(ProbeCommand, TheSuiteIsOfEachPlaceAndOnAPage) {
   EXPECT_EQ(text.find("/*DATA*/"), std::string::npos);
 }
 
+// In next to no time there is less of everything, and what is missing is said.
+TEST_F(ProbeCommand, InASecondItSaysWhatItLeftOut) {
+  const auto ran = run({"probe", "--quick", "--time", "1", "--json"});
+  if (ran.status != 0) GTEST_SKIP() << ran.output;
+  const auto report = nlohmann::json::parse(ran.output, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << ran.output;
+  for (const auto& node : report["nodes"]) {
+    EXPECT_GT(node["read_ns"]["median"], 0);
+    EXPECT_GE(node["read_ns"]["repeats"], 1);
+  }
+  for (const auto& place : report["places"]) {
+    std::set<std::size_t> threads{1, report["nodes"][0]["cpus"].size()};
+    threads.insert((*threads.rbegin() + 1) / 2);
+    const std::size_t left_out = place["left_out"];
+    EXPECT_EQ(place["operations"].size() + left_out, 1 + 34 * threads.size());
+    for (const auto& one : place["operations"]) {
+      EXPECT_GE(one["repeats"], 1) << one;
+    }
+  }
+  EXPECT_GT(report["measured_s"], 0);
+}
+
 TEST_F(ProbeCommand, RefusesInOneLine) {
   const std::string path = scratch / "machine.json";
   expect_refused({"probe", "-o", scratch / "no/machine.json"},
@@ -136,8 +159,13 @@ TEST_F(ProbeCommand, RefusesInOneLine) {
   expect_refused({"probe", "--nodes", "x"}, {"--nodes"}, 2);
   expect_refused({"probe", "--size", "much"}, {"--size"}, 2);
   expect_refused({"probe", "--repeats", "0"}, {"--repeats"}, 2);
+  expect_refused({"probe", "--time", "0"}, {"--time", "1 to 86400"}, 2);
   expect_refused({"probe", "--from", "guess"}, {"guess"}, 2);
   expect_refused({"probe", "--path", scratch / "none"}, {"none"}, 2);
+  expect_refused({"probe", "--path", scratch / "two.json"},
+                 {"two.json", "DAX device"});
+  expect_refused({"probe", "--path", "/dev/null", "--force"},
+                 {"/dev/null", "no DAX device", "daxctl"});
   expect_refused({"probe", "--from", "hmat", "--path", scratch / "."},
                  {"--from"});
   expect_refused({"probe", "--html", scratch / "two.json"},
@@ -164,7 +192,9 @@ TEST_F(ProbeCommand, InterruptedItLeavesNothing) {
   child.signal(SIGINT);
   const int status = child.wait();
   EXPECT_EQ(status, 130) << child.output();
-  EXPECT_NE(child.output().find("interrupted"), std::string::npos);
+  EXPECT_NE(child.output().find("stopped; nothing was written"),
+            std::string::npos)
+      << child.output();
   EXPECT_EQ(scratch.files(), 1u);
 }
 

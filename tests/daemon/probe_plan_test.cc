@@ -60,9 +60,11 @@ TEST_F(ProbePlan, GoesThroughFourTimesTheCaches) {
   EXPECT_THAT(local->cpus, ElementsAre(0, 1));
   EXPECT_EQ(local->caches, 16 * kMiB);
   EXPECT_EQ(local->bytes, 64 * kMiB);
+  EXPECT_EQ(local->least, 32 * kMiB);
   EXPECT_THAT(local->notes, IsEmpty());
   options_.quick = true;
   EXPECT_EQ(plan(0)->bytes, 32 * kMiB);
+  EXPECT_EQ(plan(0)->least, 32 * kMiB);
 }
 
 TEST_F(ProbePlan, NodeWithoutCpusIsMeasuredFromTheNearest) {
@@ -102,6 +104,7 @@ TEST_F(ProbePlan, RefusesWhenCachesWouldBeMeasured) {
 TEST_F(ProbePlan, SizeIsObeyedOrRefused) {
   options_.size = 200 * kMiB;
   EXPECT_EQ(plan(0)->bytes, 200 * kMiB);
+  EXPECT_EQ(plan(0)->least, 200 * kMiB);
   options_.size = 8 * kMiB;
   EXPECT_THAT(plan(0)->notes, ElementsAre(HasSubstr("less than twice")));
   options_.size = 600 * kMiB;

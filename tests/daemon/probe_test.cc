@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "daemon/bound_memory.h"
 #include "daemon/pinned_threads.h"
@@ -30,11 +31,12 @@ TEST(ProbeSummary, IsTheMedianAndHalfTheSpan) {
 }
 
 NodeFigures figures(double ordinary, std::optional<Measured> around) {
-  return {{100, 0.01}, 64 * kMiB, {2e10, 0.02}, {ordinary, 0.03}, around, 1};
+  return {{100, 0.01},      64 * kMiB, 128 * kMiB, {2e10, 0.02},
+          {ordinary, 0.03}, around,    1};
 }
 
 TEST(ProbeFigures, TheBetterStoresCountAndAreSaid) {
-  const NodePlan plan{0, {0, 1}, 128 * kMiB, 32 * kMiB, {}};
+  const NodePlan plan{0, {0, 1}, 256 * kMiB, 32 * kMiB, {}};
   Tier tier;
   set_figures(plan, figures(1e10, Measured{1.5e10, 0.04}), tier);
   EXPECT_EQ(tier.write_bytes_per_s, 1.5e10);
@@ -133,6 +135,10 @@ TEST(BoundMemory, IsRefusedWhenAPageLiesElsewhere) {
   EXPECT_THAT(elsewhere.error().message, HasSubstr("node 1"));
   kernel.node_of.erase(start + 8 * ScriptedKernel::kPage);
   EXPECT_THAT(memory->verify(kernel).error().message, HasSubstr("nowhere"));
+  // What is given back is nobody's business.
+  memory->keep(8 * ScriptedKernel::kPage);
+  EXPECT_EQ(memory->words().size_bytes(), 8 * ScriptedKernel::kPage);
+  EXPECT_TRUE(memory->verify(kernel));
 }
 
 TEST(BoundMemory, OfANodeThatIsNotThereIsRefused) {
@@ -159,14 +165,24 @@ TEST(PinnedThreads, AllRunAtOnceAndCpusThatAreNotThereAreRefused) {
   EXPECT_FALSE(worked);
 }
 
-TEST(ProbeNode, ToldToStopItReportsNothing) {
-  const std::atomic<bool> stop = true;
-  const auto kernel = open_kernel();
-  ProbeOptions options;
-  options.quick = true;
-  const NodePlan plan{0, {::sched_getcpu()}, 4 * kMiB, kMiB, {}};
-  const auto figures =
-      measure_node(*kernel, plan, options, {stop, [](const std::string&) {}});
+class ProbeNode : public testing::Test {
+ protected:
+  ProbeNode() { options_.quick = true; }
+  Result<NodeFigures> measure(double limit_s) {
+    pace_.emplace(stop_, limit_s);
+    pace_->plan(weight_of_node());
+    return measure_node(*kernel_, plan_, options_, *pace_);
+  }
+  std::atomic<bool> stop_ = false;
+  std::unique_ptr<Kernel> kernel_ = open_kernel();
+  ProbeOptions options_;
+  const NodePlan plan_{0, {::sched_getcpu()}, 4 * kMiB, kMiB, {}, 2 * kMiB};
+  std::optional<ProbePace> pace_;
+};
+
+TEST_F(ProbeNode, ToldToStopItReportsNothing) {
+  stop_ = true;
+  const auto figures = measure(10);
   ASSERT_FALSE(figures);
   if (figures.error().code == Error::Code::kUnsupported ||
       figures.error().code == Error::Code::kPermission) {
@@ -175,21 +191,28 @@ TEST(ProbeNode, ToldToStopItReportsNothing) {
   EXPECT_EQ(figures.error().code, Error::Code::kInterrupted);
 }
 
-TEST(ProbeNode, BeginsAsManyStepsAsItSaid) {
-  const std::atomic<bool> stop = false;
-  const auto kernel = open_kernel();
-  ProbeOptions options;
-  options.quick = true;
-  options.repeats = 2;
-  int steps = 0;
-  const NodePlan plan{0, {::sched_getcpu()}, 4 * kMiB, kMiB, {}};
-  const auto figures = measure_node(
-      *kernel, plan, options, {stop, [&](const std::string&) { ++steps; }});
+TEST_F(ProbeNode, IsOfTheWeightThatItSaid) {
+  options_.repeats = 2;
+  const auto figures = measure(20);
   if (!figures) GTEST_SKIP() << figures.error().message;
-  EXPECT_EQ(steps, steps_per_node(options));
+  EXPECT_EQ(pace_->begun(), pace_->planned());
   EXPECT_EQ(figures->chased, 4 * kMiB);
+  EXPECT_EQ(figures->through, 4 * kMiB);
   EXPECT_GT(figures->read_ns.median, 0);
   EXPECT_GT(figures->read_bytes_per_s.median, 0);
+  EXPECT_GT(figures->write_bytes_per_s.median, 0);
+}
+
+// A Machine has all its figures, however little time there is.
+TEST_F(ProbeNode, WithoutTimeEachIsMeasuredOnceInTheLeastMemory) {
+  options_.repeats = 1000;
+  const auto figures = measure(0);
+  if (!figures) GTEST_SKIP() << figures.error().message;
+  EXPECT_GE(figures->through, 2 * kMiB);
+  EXPECT_GE(figures->chased, 2 * kMiB);
+  EXPECT_EQ(figures->read_ns.repeats, 1);
+  EXPECT_EQ(figures->read_bytes_per_s.repeats, 1);
+  EXPECT_GT(figures->read_ns.median, 0);
   EXPECT_GT(figures->write_bytes_per_s.median, 0);
 }
 
