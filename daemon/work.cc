@@ -140,8 +140,8 @@ const std::atomic<bool>& stop_flag() { return stop; }
 int stop_status() { return 128 + stop_signal; }
 
 int status_of(const Error& error) {
-  const bool stop = error.code == Error::Code::kInterrupted && stop_asked();
-  return stop ? stop_status() : 1;
+  const bool asked = error.code == Error::Code::kInterrupted && stop_asked();
+  return asked ? stop_status() : 1;
 }
 
 Error stopped(const std::string& what_is_kept) {
