@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <random>
-#include <sstream>
 
 #include "agent/archive.h"
 #include "agent/archive_kind.h"
 #include "agent/features.h"
 #include "agent/forecast.h"
 #include "agent/gradient_step.h"
+#include "agent/learner_state.h"
 #include "agent/network.h"
 #include "agent/scores.h"
 
@@ -270,17 +270,11 @@ double Dqn::learn(double progress) {
 Status Dqn::save(const std::string& path, const std::string& note) const {
   const Impl& me = *impl_;
   torch::serialize::OutputArchive archive;
-  torch::serialize::OutputArchive optimizer;
   me.online->save(archive);
   torch::serialize::OutputArchive follower;
   me.target->save(follower);
-  me.adam.save(optimizer);
   archive.write("target", follower);
-  archive.write("adam", optimizer);
-  std::ostringstream generator;
-  generator << me.rng;
-  archive.write("generator", c10::IValue(generator.str()));
-  archive.write("note", c10::IValue(note));
+  put_state(archive, me.adam, me.rng, note);
   std::vector<float> all;
   for (std::size_t i = 0; i < me.replay.size(); ++i) {
     const Frame& f = me.replay[i];
@@ -303,18 +297,12 @@ Result<std::string> Dqn::resume(const std::string& path) {
   Impl& me = *impl_;
   std::string note;
   auto read = read_archive(path, kCheckpointKind, [&](auto& archive) {
-    c10::IValue value;
-    archive.read("note", value);
-    note = value.toStringRef();
-    archive.read("generator", value);
-    std::istringstream(value.toStringRef()) >> me.rng;
+    note = take_state(archive, me.adam, me.rng);
     me.online->load(archive);
     torch::serialize::InputArchive part;
     archive.read("target", part);
     me.target->load(part);
-    torch::serialize::InputArchive optimizer;
-    archive.read("adam", optimizer);
-    me.adam.load(optimizer);
+    c10::IValue value;
     archive.read("frames", value);
     const auto frames = static_cast<std::size_t>(value.toInt());
     archive.read("next", value);

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <numbers>
 #include <random>
-#include <sstream>
 
 #include "agent/archive.h"
 #include "agent/archive_kind.h"
 #include "agent/gradient_step.h"
 #include "agent/heat_weights.h"
+#include "agent/learner_state.h"
 
 namespace thermocline {
 namespace {
@@ -241,17 +241,11 @@ Status Ppo::save(const std::string& path, const std::string& note) const {
   const Impl& me = *impl_;
   torch::serialize::OutputArchive archive;
   torch::serialize::OutputArchive critic;
-  torch::serialize::OutputArchive optimizer;
   me.policy->save(archive);
   me.value->save(critic);
-  me.adam.save(optimizer);
   archive.write("value", critic);
-  archive.write("adam", optimizer);
   archive.write("log_width", me.log_width.detach());
-  std::ostringstream generator;
-  generator << me.rng;
-  archive.write("generator", c10::IValue(generator.str()));
-  archive.write("note", c10::IValue(note));
+  put_state(archive, me.adam, me.rng, note);
   std::vector<float> all;
   for (const Step& step : me.rollout) put(step, all);
   for (const Step& step : me.episode) put(step, all);
@@ -266,18 +260,11 @@ Result<std::string> Ppo::resume(const std::string& path) {
   Impl& me = *impl_;
   std::string note;
   auto read = read_archive(path, kCheckpointKind, [&](auto& archive) {
-    c10::IValue value;
-    archive.read("note", value);
-    note = value.toStringRef();
-    archive.read("generator", value);
-    std::istringstream(value.toStringRef()) >> me.rng;
+    note = take_state(archive, me.adam, me.rng);
     me.policy->load(archive);
     torch::serialize::InputArchive critic;
     archive.read("value", critic);
     me.value->load(critic);
-    torch::serialize::InputArchive optimizer;
-    archive.read("adam", optimizer);
-    me.adam.load(optimizer);
     torch::Tensor log_width;
     archive.read("log_width", log_width);
     {
@@ -286,6 +273,7 @@ Result<std::string> Ppo::resume(const std::string& path) {
     }
     torch::Tensor all;
     archive.read("steps", all);
+    c10::IValue value;
     archive.read("ended", value);
     const auto ended = static_cast<std::size_t>(value.toInt());
     const auto count = static_cast<std::size_t>(all.numel()) / kStepFloats;
