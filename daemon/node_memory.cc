@@ -7,19 +7,13 @@
 namespace thermocline {
 namespace {
 
-Result<NodeMemory> sum_over_nodes(Kernel& kernel, const Tier& tier,
-                                  const Result<std::string>& zones) {
+Result<NodeMemory> sum_over_nodes(Kernel& kernel, const Tier& tier) {
   NodeMemory sum;
   for (const int node : tier.nodes) {
-    const std::string path =
-        "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
-    const auto text = kernel.read_file(path);
-    if (!text) return text.error();
-    const auto memory = parse_node_memory(*text);
-    if (!memory) return memory.error().within(path);
+    const auto memory = node_memory(kernel, node);
+    if (!memory) return memory.error();
     sum.total += memory->total;
-    const auto usable = zones ? usable_free_bytes(*zones, node) : std::nullopt;
-    sum.free += usable.value_or(memory->free);
+    sum.free += memory->free;
     sum.inactive_file += memory->inactive_file;
   }
   return sum;
@@ -53,12 +47,24 @@ Result<NodeMemory> parse_node_memory(const std::string& text) {
   return out;
 }
 
+Result<NodeMemory> node_memory(Kernel& kernel, int node) {
+  const std::string path =
+      "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
+  const auto text = kernel.read_file(path);
+  if (!text) return text.error();
+  auto memory = parse_node_memory(*text);
+  if (!memory) return memory.error().within(path);
+  const auto zones = kernel.read_file("proc/zoneinfo");
+  const auto usable = zones ? usable_free_bytes(*zones, node) : std::nullopt;
+  memory->free = usable.value_or(memory->free);
+  return memory;
+}
+
 std::vector<Result<NodeMemory>> tier_memory(Kernel& kernel,
                                             const Machine& machine) {
-  const auto zones = kernel.read_file("proc/zoneinfo");
   std::vector<Result<NodeMemory>> out;
   for (const auto& tier : machine.tiers) {
-    out.push_back(sum_over_nodes(kernel, tier, zones));
+    out.push_back(sum_over_nodes(kernel, tier));
   }
   return out;
 }

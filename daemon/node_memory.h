@@ -18,6 +18,9 @@ struct NodeMemory {
 /// From the text of sys/devices/system/node/nodeN/meminfo. Errors: kCorrupt.
 Result<NodeMemory> parse_node_memory(const std::string& text);
 
+/// Of one node, now. Errors: those of reading and parsing its files.
+Result<NodeMemory> node_memory(Kernel& kernel, int node);
+
 /// Of each tier the sum over its nodes. Errors: those of reading the files.
 std::vector<Result<NodeMemory>> tier_memory(Kernel& kernel,
                                             const Machine& machine);

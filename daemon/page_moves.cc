@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/huge_pages.h"
+#include "daemon/node_room.h"
 
 namespace thermocline {
 namespace {
@@ -158,9 +159,12 @@ class TierMove {
   // all further batches would fail alike.
   long send(std::span<const Slot> slots, int node) {
     long got = 0;
-    for (std::size_t at = 0; at < slots.size(); at += kPagesPerMove) {
-      const auto count = std::min(kPagesPerMove, slots.size() - at);
-      got = batch(slots.subspan(at, count), node);
+    NodeRoom room(kernel_, node);
+    for (std::size_t at = 0; at < slots.size();) {
+      const auto count = fitting(
+          slots.subspan(at, std::min(kPagesPerMove, slots.size() - at)), room);
+      got = count > 0 ? batch(slots.subspan(at, count), node) : -ENOMEM;
+      at += count;
       if (got == -ESRCH || got == -EPERM || got == -ENOMEM || got == -ENODEV ||
           got == -EACCES) {
         stop(static_cast<int>(-got));
@@ -168,6 +172,21 @@ class TierMove {
       }
     }
     return got;
+  }
+
+  // How many of the slots, from the first on, the node has room for.
+  std::size_t fitting(std::span<const Slot> slots, NodeRoom& room) const {
+    const auto bytes = [&](const Slot& slot) {
+      return slot.huge ? huge_bytes_ : kernel_.page_bytes();
+    };
+    Bytes wanted = 0;
+    for (const auto& slot : slots) wanted += bytes(slot);
+    Bytes left = room.take(wanted);
+    std::size_t count = 0;
+    while (count < slots.size() && bytes(slots[count]) <= left) {
+      left -= bytes(slots[count++]);
+    }
+    return count;
   }
 
   // One call to the kernel, and what is needed to know what it did.

@@ -125,6 +125,17 @@ TEST_F(PageMoves, FullNodeIsNotTriedAgain) {
   EXPECT_EQ(kernel.moves(), 1u);
 }
 
+TEST_F(PageMoves, LeavesTheKernelWhatItKeepsForItself) {
+  kernel.room[0] = 1000;  // the kernel would take them
+  kernel.files["sys/devices/system/node/node0/meminfo"] =
+      "Node 0 MemTotal: 8192 kB\nNode 0 MemFree: 4000 kB\n";
+  kernel.files["proc/zoneinfo"] =
+      "Node 0, zone Normal\n  pages free 1000\n  low 1000\n";
+  const auto outcome = promote(64);
+  EXPECT_EQ(outcome.failed, (std::map<int, std::uint64_t>{{ENOMEM, 64}}));
+  EXPECT_EQ(kernel.moves(), 0u);
+}
+
 TEST_F(PageMoves, FullNodeSpillsToTheTiersNextNode) {
   machine.tiers[0].nodes = {0, 2};
   kernel.room[0] = 40;
