@@ -106,6 +106,36 @@ void FeatureTracker::remember(const ObjectView& object, double store_weight) {
   }
 }
 
+void FeatureTracker::remember_all(const View& view, double store_weight) {
+  bool any = false;
+  for (std::size_t i = 0; i < view.objects.size(); ++i) {
+    const ObjectView& object = view.objects[i];
+    CHECK(object.id == i);
+    for (const double count : {object.loads, object.stores}) {
+      any = any || count > 0;
+      if (count > 0 && (quantum_ <= 0 || count < quantum_)) quantum_ = count;
+    }
+  }
+  if (!any) return;
+  for (std::size_t i = 0; i < view.objects.size(); ++i) {
+    const ObjectView& object = view.objects[i];
+    remember(object, store_weight);
+    if (object.bytes == 0) continue;
+    history_[i].samples +=
+        (std::max(0.0, object.loads) + std::max(0.0, object.stores)) / quantum_;
+  }
+}
+
+void FeatureTracker::remember_rates(const View& view, double gain,
+                                    double stalled) {
+  const auto window = static_cast<double>(std::max<Nanos>(view.window_ns, 1));
+  ++windows_;
+  const double rate =
+      std::max(kLong.rate(), 1.0 / static_cast<double>(windows_));
+  steady_ += rate * (gain / window - steady_);
+  stall_ += rate * (stalled / window - stall_);
+}
+
 void FeatureTracker::update(const View& view) {
   const std::size_t n = view.objects.size();
   CHECK(!view.tiers.empty());
@@ -118,11 +148,7 @@ void FeatureTracker::update(const View& view) {
   counted_.assign(n + 1, 0);
   rows_.assign(n * kFeatures, 0);
 
-  for (const ObjectView& object : view.objects) {
-    for (const double count : {object.loads, object.stores}) {
-      if (count > 0 && (quantum_ <= 0 || count < quantum_)) quantum_ = count;
-    }
-  }
+  remember_all(view, weight);
   double footprint = 0;
   double lived = 0;     // accesses since birth, per window
   double accesses = 0;  // remembered for long, store-weighted
@@ -130,34 +156,27 @@ void FeatureTracker::update(const View& view) {
   double stores = 0;
   double slow_loads = 0;  // of these, as if in the slowest tier
   double slow_stores = 0;
-  double idle = 0;
+  double untouched = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const ObjectView& object = view.objects[i];
-    CHECK(object.id == i);
-    remember(object, weight);
     summed_[i + 1] = summed_[i];
     counted_[i + 1] = counted_[i];
     if (object.bytes == 0) continue;
     const History& h = history_[i];
-    if (quantum_ > 0) {
-      history_[i].samples +=
-          (std::max(0.0, object.loads) + std::max(0.0, object.stores)) /
-          quantum_;
-    }
-    const double all = kLong.settled(h.long_loads + h.long_stores, h.age);
+    const double all = kLong.settled(h.long_loads + h.long_stores, h.windows());
     density_[i] = all / static_cast<double>(object.bytes);
     summed_[i + 1] += density_[i];
     counted_[i + 1] += 1;
     footprint += static_cast<double>(object.bytes);
     accesses += all;
-    lived += h.life / h.age;
+    lived += h.life / h.windows();
     loads += object.loads;
     stores += object.stores;
     const double slow =
         object.tier < slowness_.size() ? slowness_[object.tier] : 1;
     slow_loads += slow * object.loads;
     slow_stores += slow * object.stores;
-    if (object.loads + object.stores <= 0) idle += 1;
+    if (object.loads + object.stores <= 0) untouched += 1;
   }
   mean_density_ = footprint > 0 ? accesses / footprint : 0;
   mean_life_ = footprint > 0 ? lived / footprint : 0;
@@ -179,11 +198,8 @@ void FeatureTracker::update(const View& view) {
       move_ns(machine, static_cast<Bytes>(footprint), 4096, last, 0);
   const double move_back =
       move_ns(machine, static_cast<Bytes>(footprint), 4096, 0, last);
-  ++windows_;
-  const double rate =
-      std::max(kLong.rate(), 1.0 / static_cast<double>(windows_));
-  steady_ += rate * (gain / window - steady_);
-  stall_ += rate * (stalled / window - stall_);
+  const bool idle = loads + stores <= 0;
+  if (!idle) remember_rates(view, gain, stalled);
   const auto log1 = [](double x) {
     return static_cast<float>(std::log1p(std::min(x, 1e3)));
   };
@@ -194,12 +210,14 @@ void FeatureTracker::update(const View& view) {
       static_cast<float>(share(static_cast<double>(view.budget), footprint));
   shared_[kMoveCost] = log1(move_all / window);
   shared_[kDemoteCost] = log1(move_back / window);
-  shared_[kIntensity] = log1(gain / window);
+  if (!idle) shared_[kIntensity] = log1(gain / window);
   shared_[kSteady] = log1(steady_);
   shared_[kStall] = log1(stall_);
   shared_[kElapsed] =
-      static_cast<float>(std::log(static_cast<double>(windows_)));
-  shared_[kSparsity] = static_cast<float>(share(idle, counted_[n]));
+      static_cast<float>(std::log(std::max<double>(1, windows_)));
+  if (!idle) {
+    shared_[kSparsity] = static_cast<float>(share(untouched, counted_[n]));
+  }
   for (std::size_t i = 0; i < n; ++i) {
     if (view.objects[i].bytes == 0) continue;
     write_row(view.objects[i],
@@ -213,7 +231,7 @@ void FeatureTracker::write_row(const ObjectView& object,
   const History& h = history_[object.id];
   const auto bytes = static_cast<double>(object.bytes);
   const auto density = [&](double average, const Memory& memory) {
-    const double here = memory.settled(average, h.age) / bytes;
+    const double here = memory.settled(average, h.windows()) / bytes;
     return mean_density_ > 0 && here > 0
                ? static_cast<float>(std::log1p(here / mean_density_))
                : 0.0F;
@@ -224,8 +242,8 @@ void FeatureTracker::write_row(const ObjectView& object,
   row[kLongStores] = density(h.long_stores, kLong);
 
   if (mean_life_ > 0) {
-    row[kLife] =
-        static_cast<float>(std::log1p(h.life / h.age / bytes / mean_life_));
+    row[kLife] = static_cast<float>(
+        std::log1p(h.life / h.windows() / bytes / mean_life_));
   }
   row[kSeen] = static_cast<float>(std::log1p(std::min(h.samples, 1e6)) / 4);
 
@@ -244,7 +262,7 @@ void FeatureTracker::write_row(const ObjectView& object,
     row[kDue] = static_cast<float>(std::min(2.0, (h.since + 1) / h.gap));
     row[kGap] = static_cast<float>(std::log1p(h.gap) / 3);
   }
-  row[kAge] = 1.0F / static_cast<float>(h.age);
+  row[kAge] = 1.0F / static_cast<float>(h.windows());
   row[kSlowness] = object.tier < slowness_.size()
                        ? static_cast<float>(slowness_[object.tier])
                        : 1.0F;

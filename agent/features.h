@@ -5,11 +5,14 @@
 // over all objects, to the footprint, to the window), so that an agent trained
 // on one job has a meaning for another, of any size and any number of objects.
 // A region sees few samples in a window (about one); hence two memories of
-// different length, and what the neighbours in the address space saw.
+// different length, and what the neighbours in the address space saw. A window
+// in which nothing of the job was sampled (it waits, or has not begun) is no
+// time for it: what is remembered stays as it is.
 //
 // Thread safety: none. Determinism: the same views give the same bits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -92,11 +95,15 @@ class FeatureTracker {
     std::int32_t since = -1;  // windows since the last access; -1: never
     std::int32_t age = 0;     // windows seen
     std::int32_t away = 0;    // windows since it was there
+
+    std::int32_t windows() const { return std::max(age, 1); }
   };
   const History& history(ObjectId object) const { return history_[object]; }
 
  private:
   void remember(const ObjectView& object, double store_weight);
+  void remember_all(const View& view, double store_weight);
+  void remember_rates(const View& view, double gain, double stalled);
   void write_row(const ObjectView& object, std::span<float> row) const;
 
   std::vector<History> history_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/agent/toy_worlds.h"
@@ -103,6 +104,26 @@ TEST(Features, WhatComesBackIsKnown) {
   EXPECT_GT(seen.features()[kLongLoads], 1.0F);
   for (int i = 0; i < 65; ++i) window(0, 0);
   EXPECT_EQ(window(1 << 20, 0).long_loads, 0);  // somebody else by now
+}
+
+TEST(Features, WaitingIsNoTime) {
+  const World world = training_job(1);
+  Environment environment(world, {});
+  FeatureTracker seen;
+  FeatureTracker waited;
+  for (int step = 0; step < 20; ++step) {
+    const View& view = environment.view();
+    std::vector<ObjectView> idle(view.objects.begin(), view.objects.end());
+    for (auto& object : idle) object.loads = object.stores = 0;
+    View nothing = view;
+    nothing.objects = idle;
+    for (int i = 0; i < (step == 0 ? 50 : 3); ++i) waited.update(nothing);
+    for (const float one : waited.features()) ASSERT_TRUE(std::isfinite(one));
+    seen.update(view);
+    waited.update(view);
+    environment.step({});
+  }
+  EXPECT_TRUE(std::ranges::equal(seen.features(), waited.features()));
 }
 
 TEST(Features, FiniteWhateverComes) {
