@@ -18,7 +18,8 @@ std::uint32_t DamonRegions::target_number(const std::string& target) {
 
 Status DamonRegions::add(const DamonRegion& region, ImportedTrace& out) {
   if (region.end < region.start) {
-    return corrupt("a region ends before it starts");
+    return corrupt(
+        "a region ends before it starts; make it with damo record again");
   }
   ++regions_;
   first_ = std::min(first_, region.time);

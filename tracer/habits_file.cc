@@ -78,7 +78,9 @@ Result<TensorHabits> read_habits(std::string_view text) {
       double operators = 0;
       if (take_word(line) != kMagic || take_word(line) != "1" ||
           !take_count(line, operators) || operators < 1) {
-        return corrupt("line 1: not a profile of tensors, version 1");
+        return corrupt(
+            "line 1: not a profile of tensors, version 1; delete the file, a "
+            "run writes it anew");
       }
       habits.set_step_operators(operators);
       continue;
@@ -92,11 +94,12 @@ Result<TensorHabits> read_habits(std::string_view text) {
     }
     if (habits.all().size() >= TensorHabits::kMostKeys) {
       return corrupt("more than " + std::to_string(TensorHabits::kMostKeys) +
-                     " keys");
+                     " keys; delete the file, a run writes it anew");
     }
     habits.set(key, habit);
   }
-  if (number == 0) return corrupt("empty; delete the file");
+  if (number == 0)
+    return corrupt("empty; delete the file, a run writes it anew");
   return habits;
 }
 
@@ -112,7 +115,9 @@ Result<TensorHabits> load_habits(const std::string& path) {
   while (in.read(part, sizeof part), in.gcount() > 0) {
     text.append(part, static_cast<std::size_t>(in.gcount()));
   }
-  if (in.bad()) return io(path + ": cannot be read");
+  if (in.bad())
+    return io(path +
+              ": cannot be read to its end; delete it, a run writes it anew");
   return read_habits(text).within(path);
 }
 

@@ -135,10 +135,12 @@ class Damon final : public Importer {
       DamonRegion region;
       region.target = target;
       if (!read_time(member_of(snapshot, "end_time"), region.time)) {
-        return corrupt("a snapshot has no end_time");
+        return corrupt("a snapshot has no end_time; make it with damo record");
       }
       const auto& all = member_of(snapshot, "regions");
-      if (!all.is_array()) return corrupt("a snapshot has no regions");
+      if (!all.is_array()) {
+        return corrupt("a snapshot has no regions; make it with damo record");
+      }
       for (const auto& one : all) {
         const auto& accesses = member_of(one, "nr_accesses");
         const auto& count =
@@ -148,7 +150,9 @@ class Damon final : public Importer {
         if (!read_count(member_of(one, "start"), region.start) ||
             !read_count(member_of(one, "end"), region.end) ||
             !read_count(count, region.accesses)) {
-          return corrupt("a region lacks start, end or nr_accesses in samples");
+          return corrupt(
+              "a region lacks start, end or nr_accesses in samples; make it "
+              "with damo record");
         }
         if (auto added = regions_.add(region, out); !added) return added;
         if (auto room = out.room(in); !room) return room;

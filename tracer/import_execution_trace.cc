@@ -66,7 +66,8 @@ class ExecutionTrace final : public Importer {
     finish(out);
     if (status && nodes_.empty()) {
       return corrupt("offset " + std::to_string(in.offset()) +
-                     ": ends without one node");
+                     ": ends without one node; make it with PyTorch's "
+                     "ExecutionTraceObserver");
     }
     return status;
   }

@@ -66,7 +66,8 @@ struct ImportInput::Impl {
       if (*got > 0) return got;
       if (!dry) continue;
       if (unpack->may_end()) return std::size_t{0};
-      return corrupt(here(have) + ": the packed file is cut");
+      return corrupt(here(have) +
+                     ": the packed file is cut; copy or pack it again");
     }
   }
   std::string here(std::size_t have) const {

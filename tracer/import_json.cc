@@ -105,7 +105,8 @@ class Reader {
                    const nlohmann::detail::exception&) {
     const bool cut = from_.at_end();
     from_.fail(corrupt("offset " + std::to_string(from_.offset()) +
-                       (cut ? ": the JSON is cut" : ": not JSON")));
+                       (cut ? ": the JSON is cut; copy or record it again"
+                            : ": not JSON; check its name, or --format")));
     return false;
   }
 

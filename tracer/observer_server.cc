@@ -134,7 +134,8 @@ Result<ObserverServer> ObserverServer::listen(const std::string& path) {
               "107 bytes");
   }
   path.copy(address.sun_path, sizeof address.sun_path - 1);
-  if (in_use(address)) return io(path + ": in use; choose another path");
+  if (in_use(address))
+    return io(path + ": in use by another; choose another path");
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   impl->listener = unix_socket();

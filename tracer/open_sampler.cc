@@ -31,7 +31,9 @@ Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid,
   const auto events = perf_events(source->events, PerfPlace());
   if (!events) return events.error();
   if (pid <= 0 && source->cgroup.empty()) {
-    return invalid("source perf needs a process or a cgroup to sample");
+    return invalid(
+        "source perf needs a process or a cgroup to sample; give one, or a "
+        "command");
   }
   SamplingTarget target;
   target.pid = std::max(pid, 0);

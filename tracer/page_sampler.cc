@@ -149,7 +149,11 @@ Result<std::unique_ptr<Sampler>> open_pages(
 
 Result<std::unique_ptr<Sampler>> open_pages(const std::string& tracker,
                                             int pid) {
-  if (pid <= 0) return invalid("source pages needs a process to look at");
+  if (pid <= 0) {
+    return invalid(
+        "source pages needs a process to look at; give its number or a "
+        "command");
+  }
   PageSampling options;
   options.now = [] { return read_clock(CLOCK_MONOTONIC); };
   options.cpu_time = [] { return read_clock(CLOCK_THREAD_CPUTIME_ID); };

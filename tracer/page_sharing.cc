@@ -110,7 +110,11 @@ Nanos peak(const std::vector<const Tensor*>& tensors, const Span& span) {
 
 Result<PageSharing> page_sharing(const Trace& trace,
                                  const TensorHeat::Options& options) {
-  if (trace.tensors.empty()) return invalid("the trace has no tensors");
+  if (trace.tensors.empty()) {
+    return invalid(
+        "the trace has no tensors; record a job with LibTorch, without "
+        "--no-tensors");
+  }
   const auto steps = find_iterations(trace).starts;
   if (steps.size() < 2) {
     return invalid("the trace has no two iterations; record more of the job");

@@ -16,7 +16,8 @@ Result<Pagemap> Pagemap::open(const std::string& proc, int pid) {
     return permission(path + ": not allowed; run as the user of process " +
                       std::to_string(pid) + " or as root");
   }
-  return not_found(path + ": " + std::strerror(errno));
+  return not_found(path + ": " + std::strerror(errno) +
+                   "; has the process ended?");
 }
 
 Pagemap::~Pagemap() {

@@ -156,7 +156,8 @@ Status PerfFile::begin_file() {
     }
   }
   if (decoder.events() == 0) {
-    return corrupt(at(kAttributes) + "the file knows no event");
+    return corrupt(at(kAttributes) +
+                   "the file knows no event; record it again");
   }
   stream_ = PerfStream(std::move(decoder), records_.offset);
   part_ = Part::kRecords;
@@ -186,7 +187,9 @@ void PerfFile::read_features() {
 Status PerfFile::finish(std::string* remark) {
   if (!failed_) return failed_;
   if (part_ == Part::kBefore) {
-    return corrupt(at(offset_) + "ends within the header of perf's data");
+    return corrupt(at(offset_) +
+                   "ends within the header of perf's data; copy or record it "
+                   "again");
   }
   if (piped_) {
     features_ = stream_.features();
@@ -195,12 +198,13 @@ Status PerfFile::finish(std::string* remark) {
   } else if (records_.bytes != 0) {
     const auto end = records_.offset + records_.bytes;
     return corrupt(at(offset_) + "ends within the records, which go on to " +
-                   "byte " + std::to_string(end));
+                   "byte " + std::to_string(end) + "; copy or record it again");
   } else {
     *remark = "perf was killed before it finished the file";
   }
   if (stream_.held() != 0) {
-    return corrupt(at(offset_) + "ends within a record");
+    return corrupt(at(offset_) +
+                   "ends within a record; copy or record it again");
   }
   return {};
 }

@@ -60,7 +60,8 @@ class PerfRing final : public Sampler {
         return io("too many open files; raise the limit (ulimit -n)");
       }
       if (process_ < 0) {
-        return not_found("no process " + std::to_string(target_.pid));
+        return not_found("no process " + std::to_string(target_.pid) +
+                         "; find its number with ps or pgrep");
       }
       watch(process_);
     }
@@ -175,7 +176,8 @@ class PerfRing final : public Sampler {
 Result<std::unique_ptr<Sampler>> open_perf(std::span<const PerfEvent> events,
                                            const SamplingTarget& target,
                                            double share) {
-  if (events.empty()) return invalid("no event to sample");
+  if (events.empty())
+    return invalid("no event to sample; name one (perf:EVENT)");
   auto sampler = std::make_unique<PerfRing>(events, target, share);
   if (auto status = sampler->start(); !status) return status.error();
   return std::unique_ptr<Sampler>(std::move(sampler));

@@ -149,7 +149,10 @@ Status RingSet::open_threads(const std::function<void(int)>& watch) {
       if (auto status = open_on(thread, watch); !status) return status;
     }
   }
-  if (rings_.empty()) return not_found("no " + target_.name());
+  if (rings_.empty()) {
+    return not_found("no " + target_.name() +
+                     "; it has ended, or its number is wrong (ps or pgrep)");
+  }
   return {};
 }
 

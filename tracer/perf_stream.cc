@@ -78,7 +78,9 @@ Status PerfStream::open(std::span<const std::uint8_t>& bytes) {
   if (bytes.size() < kPipeHeaderBytes) return {};
   const auto magic = word(bytes, 0);
   if (magic == kForeignMagic) {
-    return unsupported("perf data from a machine of the other byte order");
+    return unsupported(
+        "perf data from a machine of the other byte order; import perf "
+        "script's text of it, made there");
   }
   if (magic != kPerfMagic) {
     return corrupt("offset 0: not perf's data; make it with perf record -o -");

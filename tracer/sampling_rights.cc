@@ -77,7 +77,9 @@ Error sampling_error(int error, const PerfEvent& event,
       return not_found(what +
                        "not a cgroup that perf knows; give one of cgroup v2 or "
                        "of v1's perf_event hierarchy");
-    case ESRCH: return not_found("no " + target);
+    case ESRCH:
+      return not_found("no " + target +
+                       "; it has ended, or its number is wrong (ps or pgrep)");
     case EMFILE:
       return io(what + "too many open files (one for each event, thread and " +
                 "CPU); raise the limit (ulimit -n), or give fewer events");

@@ -51,7 +51,7 @@ class SoftDirty final : public PageTracker {
       if (error == EACCES || error == EPERM) {
         return permission(what + "; run as root");
       }
-      return not_found(what);
+      return not_found(what + "; has the process ended?");
     }
     close(file);
     return {};

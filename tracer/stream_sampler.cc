@@ -116,8 +116,8 @@ Result<std::unique_ptr<Sampler>> open_stream(const std::string& path) {
       open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (descriptor < 0) {
     const std::string why = path + ": " + std::strerror(errno);
-    if (errno == ENOENT) return not_found(why);
-    return errno == EACCES ? permission(why) : io(why);
+    if (errno == ENOENT) return not_found(why + "; check its name");
+    return errno == EACCES ? permission(why + "; ask its owner") : io(why);
   }
   struct stat what {};
   const bool known = fstat(descriptor, &what) == 0;

@@ -108,7 +108,10 @@ Result<CheckpointPool> CheckpointPool::take(std::unique_ptr<Medium> medium,
     return invalid("threads is " + std::to_string(options.threads) +
                    "; 1 to 256 can be had");
   }
-  if (options.thread_kib < 0) return invalid("thread_kib is below 0");
+  if (options.thread_kib < 0) {
+    return invalid("thread_kib is " + std::to_string(options.thread_kib) +
+                   "; 0 or more can be had");
+  }
   const auto block = decode_superblock(medium->bytes());
   if (!block) return block.error();
   return CheckpointPool(std::move(medium), *block, options, writable);
@@ -157,9 +160,12 @@ void CheckpointPool::share(std::shared_ptr<Bandwidth> bandwidth) {
 
 Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
                                    std::uint64_t step) {
-  if (!writer_) return invalid("the pool was opened to read");
+  if (!writer_)
+    return invalid(
+        "the pool was opened to read; open it to write, to save into it");
   if (last_sequence_ >= kMaxSequence) {
-    return invalid("the pool has taken all the checkpoints it can count");
+    return invalid(
+        "the pool has taken all the checkpoints it can count; begin a new one");
   }
   const std::uint32_t slot = choose_slot();
   SlotHeader header;
@@ -196,10 +202,12 @@ Result<Restored> CheckpointPool::restore() {
     out.damage = found.damage;
     return out;
   }
-  if (found.damage.empty()) return not_found("the pool has no checkpoint yet");
+  if (found.damage.empty()) {
+    return not_found("the pool has no checkpoint yet; save one first");
+  }
   std::string message = "no checkpoint in the pool is whole";
   for (const auto& line : found.damage) message += "; " + line;
-  return corrupt(message);
+  return corrupt(message + "; go on from a copy of the pool, or begin anew");
 }
 
 std::vector<CheckpointPool::Listed> CheckpointPool::list() const {
@@ -240,7 +248,8 @@ Result<Restored> CheckpointPool::restore_slot(std::uint32_t slot) const {
   if (slot >= block_.slots) {
     return not_found("the pool has slots 0 to " +
                      std::to_string(block_.slots - 1) + ", not " +
-                     std::to_string(slot));
+                     std::to_string(slot) +
+                     "; thermocline checkpoint list shows what they hold");
   }
   const auto contents = read_slot(*medium_, block_, slot);
   if (!contents) return contents.error().within("slot " + std::to_string(slot));

@@ -118,7 +118,7 @@ std::array<std::uint8_t, kPoolPage> encode_superblock(const Superblock& block) {
 Result<Superblock> decode_superblock(ByteSpan pool) {
   if (pool.size() < kPoolPage ||
       std::memcmp(pool.data(), kPoolMagic.data(), kPoolMagic.size()) != 0) {
-    return corrupt("it is not a checkpoint pool");
+    return corrupt("it is not a checkpoint pool; check its name");
   }
   Reader reader(pool.data());
   reader.skip(kPoolMagic.size());
@@ -130,21 +130,26 @@ Result<Superblock> decode_superblock(ByteSpan pool) {
   out.chunk_bytes = reader.get<Bytes>();
   if (!reader.sealed()) {
     return corrupt(
-        "its first page is damaged (checksum); no slot can be found");
+        "its first page is damaged (checksum), so no slot can be found; go on "
+        "from a copy of the pool, or begin a new one");
   }
   if (version != kPoolVersion) {
     return unsupported("it is a checkpoint pool of version " +
                        std::to_string(version) + ", this program reads " +
-                       std::to_string(kPoolVersion));
+                       std::to_string(kPoolVersion) +
+                       "; export it with the version that wrote it");
   }
   if (out.slots < 2 || out.slots > kMaxSlots || out.chunk_bytes == 0 ||
       out.slot_bytes == 0 || out.slot_bytes % kPoolPage != 0 ||
       out.slot_bytes > (Bytes{1} << 56)) {
-    return corrupt("its first page makes no sense");
+    return corrupt(
+        "its first page makes no sense; go on from a copy of the pool, or "
+        "begin a new one");
   }
   if (pool.size() < out.pool_bytes()) {
     return corrupt("it was cut short: " + std::to_string(pool.size()) +
-                   " bytes of " + std::to_string(out.pool_bytes()));
+                   " bytes of " + std::to_string(out.pool_bytes()) +
+                   "; go on from a copy of the pool, or begin a new one");
   }
   return out;
 }

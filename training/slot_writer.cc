@@ -42,7 +42,7 @@ Status check_names(std::span<const Piece> pieces) {
   for (const Piece& piece : pieces) {
     if (!names.insert(piece.name).second) {
       return invalid("two pieces of the checkpoint are named \"" + piece.name +
-                     "\"");
+                     "\"; give each a name of its own");
     }
   }
   return {};

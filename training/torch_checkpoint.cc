@@ -23,7 +23,9 @@ ByteSpan bytes_of(const void* data, std::size_t size) {
 }
 
 Error another_job(const std::string& name, const std::string& why) {
-  return invalid("the checkpoint is of another job: \"" + name + "\" " + why);
+  return invalid("the checkpoint is of another job: \"" + name + "\" " + why +
+                 "; resume with the model and the optimizer that it was saved "
+                 "from, or use another pool");
 }
 
 }  // namespace
@@ -166,7 +168,9 @@ Result<std::vector<Piece>> TrainingState::pieces() {
   std::vector<Piece> out;
   for (const auto& [name, tensor] : all.tensors) {
     if (tensor->defined() && tensor_type_name(*tensor) == "bytes") {
-      return unsupported("\"" + name + "\" has a type that cannot be saved");
+      return unsupported("\"" + name + "\" is of type " +
+                         std::string(tensor->dtype().name()) +
+                         ", which cannot be saved; convert it first");
     }
     all.put(out, name, *tensor);
   }

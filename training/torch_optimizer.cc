@@ -69,8 +69,8 @@ void visit_all(optim::Optimizer& optimizer, bool create,
 
 Error not_supported() {
   return unsupported(
-      "this kind of optimizer cannot be saved; SGD, Adam, AdamW, RMSprop and "
-      "Adagrad can");
+      "this kind of optimizer cannot be saved; use SGD, Adam, AdamW, RMSprop "
+      "or Adagrad");
 }
 
 }  // namespace
@@ -123,7 +123,9 @@ Status set_optimizer_options(optim::Optimizer& optimizer,
     }
     return {};
   } catch (const std::exception&) {
-    return corrupt("the options saved are of another kind of optimizer");
+    return corrupt(
+        "the options saved are of another kind of optimizer; resume with the "
+        "kind that it was saved from");
   }
 }
 

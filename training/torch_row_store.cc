@@ -47,7 +47,8 @@ std::optional<Bytes> bytes_of(std::int64_t rows, std::int64_t width) {
 
 Error too_large(std::int64_t rows, std::int64_t width) {
   return invalid("there is no room anywhere for " + std::to_string(rows) +
-                 " rows of " + std::to_string(width) + " floats");
+                 " rows of " + std::to_string(width) +
+                 " floats; ask for fewer, and one at least");
 }
 
 }  // namespace
@@ -109,19 +110,23 @@ Result<RowStore> RowStore::open(const std::string& path) {
   const Bytes there = (*file)->bytes().size();
   Beginning begin;
   const Beginning wanted;
-  if (there < kPage) return corrupt(path + " is no file of rows");
+  if (there < kPage)
+    return corrupt(path + " is no file of rows; check its name");
   std::memcpy(&begin, (*file)->bytes().data(), sizeof begin);
   if (std::memcmp(begin.magic, wanted.magic, sizeof begin.magic) != 0) {
-    return corrupt(path + " is no file of rows");
+    return corrupt(path + " is no file of rows; check its name");
   }
   const auto bytes = bytes_of(begin.rows, begin.width);
   if (begin.crc != crc32c(begin.checked()) || begin.version != wanted.version ||
       !bytes) {
-    return corrupt(path + ": its first page is damaged, or of another version");
+    return corrupt(
+        path +
+        ": its first page is damaged, or of another version; make it anew");
   }
   if (*bytes > there - kPage) {
     return corrupt(path + " is cut short: it has " + std::to_string(there) +
-                   " bytes of " + std::to_string(kPage + *bytes));
+                   " bytes of " + std::to_string(kPage + *bytes) +
+                   "; make it anew");
   }
   RowStore out(begin.rows, begin.width);
   out.file_ = *std::move(file);

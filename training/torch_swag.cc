@@ -23,7 +23,8 @@ Status Swag::update(const torch::Tensor& parameters) {
       parameters.scalar_type() != torch::kFloat32) {
     return invalid("an update has " + std::to_string(parameters.numel()) +
                    " parameters, the posterior is of " +
-                   std::to_string(store_.width()) + " floats");
+                   std::to_string(store_.width()) +
+                   " floats; give those of one network");
   }
   const torch::NoGradGuard no_grad;
   const auto flat = parameters.detach().reshape({-1});

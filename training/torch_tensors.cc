@@ -45,7 +45,7 @@ Result<torch::Tensor> tensor_over(const Piece& piece) {
     }
     if (!known) {
       return invalid("\"" + piece.name + "\" is of type " + piece.type +
-                     ", which no tensor has");
+                     ", which no tensor has; read its bytes as they are");
     }
     shape = piece.shape;
   }
@@ -59,7 +59,8 @@ Result<torch::Tensor> tensor_over(const Piece& piece) {
   if (bytes != piece.bytes.size()) {
     return invalid("\"" + piece.name + "\" has " +
                    std::to_string(piece.bytes.size()) +
-                   " bytes, which is not what its shape takes");
+                   " bytes, which is not what its shape takes; whoever saved "
+                   "it gave the wrong one");
   }
   // LibTorch knows no tensor that may not be written.
   auto* data = const_cast<std::uint8_t*>(piece.bytes.data());

@@ -104,7 +104,7 @@ TEST(ImportInput, CutAndDamagedPacksAreErrorsWithAnOffset) {
     EXPECT_EQ(half.status.error().code, Error::Code::kCorrupt);
     EXPECT_EQ(half.status.error().message,
               "offset " + std::to_string(half.bytes.size()) +
-                  ": the packed file is cut");
+                  ": the packed file is cut; copy or pack it again");
     EXPECT_LT(half.bytes.size(), plain.size());
     for (std::size_t i = packed.size() / 2; i < packed.size() / 2 + 200; ++i) {
       packed[i] = 0xff;

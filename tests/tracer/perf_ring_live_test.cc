@@ -357,7 +357,8 @@ TEST(PerfRingLive, AProcessThatIsGoneIsNamed) {
   const auto sampler = open_sampler("perf:page-faults", child);
   ASSERT_FALSE(sampler);
   EXPECT_EQ(sampler.error().code, Error::Code::kNotFound);
-  EXPECT_EQ(sampler.error().message, "no process " + std::to_string(child));
+  EXPECT_EQ(sampler.error().message, "no process " + std::to_string(child) +
+                                         "; find its number with ps or pgrep");
 }
 
 TEST(PerfRingLive, AMachineWithoutThePmuIsTold) {

@@ -88,7 +88,9 @@ Result<Member> Member::join(Ranks& ranks) {
   const auto all = ranks.gather(trouble.empty() ? impl->run : -1);
   if (!all) return all.error();
   if (!trouble.empty()) return io(trouble);
-  if ((*all)[0] < 0) return io("rank 0 cannot reach the job's coordinator");
+  if ((*all)[0] < 0) {
+    return io("rank 0 cannot reach the job's coordinator; see what it said");
+  }
   impl->run = static_cast<int>((*all)[0]);
   impl->coordinated = impl->run > 0;
   return Member(std::move(impl));

@@ -30,9 +30,14 @@ int Membership::workers() const {
 
 Status Membership::join(const std::string& host, int workers) {
   if (over_) return unsupported("the job has ended; start it again");
-  if (workers < 1) return invalid("at least one worker joins");
+  if (workers < 1) {
+    return invalid(std::to_string(workers) +
+                   " workers cannot join; give 1 or more");
+  }
   if (!is_host(host)) {
-    return invalid("\"" + host + "\" is not the name of a host");
+    return invalid("\"" + host +
+                   "\" is not the name of a host; give one without spaces, "
+                   "commas and colons");
   }
   const auto at = std::find_if(hosts_.begin(), hosts_.end(),
                                [&](const Host& h) { return h.name == host; });
@@ -47,13 +52,16 @@ Status Membership::join(const std::string& host, int workers) {
 
 Status Membership::leave(const std::string& host, int workers) {
   if (over_) return unsupported("the job has ended; start it again");
-  if (workers < 1) return invalid("at least one worker leaves");
+  if (workers < 1) {
+    return invalid(std::to_string(workers) +
+                   " workers cannot leave; give 1 or more");
+  }
   const auto at = std::find_if(hosts_.begin(), hosts_.end(),
                                [&](const Host& h) { return h.name == host; });
   const int there = at == hosts_.end() ? 0 : at->workers;
   if (there < workers) {
     return not_found(here_or(host) + " has " + std::to_string(there) +
-                     " workers of this job");
+                     " workers of this job; thermocline job status shows all");
   }
   if (at == hosts_.begin() && there == workers) {
     return invalid(

@@ -26,7 +26,9 @@ Result<std::optional<SharedCheckpoint>> restore_for_all(Ranks& ranks,
   if (!all) return all.error();
   if (trouble) return *trouble;
   const std::int64_t bytes = (*all)[0];
-  if (bytes < 0) return io("rank 0 could not restore the checkpoint");
+  if (bytes < 0) {
+    return io("rank 0 could not restore the checkpoint; see what it said");
+  }
   if (bytes == 0) return std::optional<SharedCheckpoint>{};
   auto window = ranks.window_over(packed);
   if (!window) return window.error().within("checkpoint");

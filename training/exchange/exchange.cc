@@ -38,7 +38,9 @@ std::uint32_t checksum(Header header, std::span<const std::byte> payload) {
 std::size_t rounded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 Status check(const std::vector<StoredSample>& shard, std::size_t slot_bytes) {
-  if (shard.empty()) return invalid("this rank's shard is empty");
+  if (shard.empty()) {
+    return invalid("this rank's shard is empty; give each rank some samples");
+  }
   for (const StoredSample& one : shard) {
     if (one.bytes.size() > slot_bytes) {
       return invalid("sample " + std::to_string(one.id) + " has " +
@@ -82,11 +84,13 @@ Result<SampleExchange> SampleExchange::make(Ranks& ranks,
   const std::size_t zone = out.exchanged_ * out.slot();
   auto wrong = check(shard, static_cast<std::size_t>(out.options_.slot_bytes));
   if (wrong && !(options.fraction >= 0 && options.fraction <= 1)) {
-    wrong = invalid("fraction is outside [0, 1]");
+    wrong = invalid("fraction = " + std::to_string(options.fraction) +
+                    " is outside [0, 1]");
   }
   if (wrong && !landing.empty() && landing.size() < zone) {
     wrong = invalid("the landing zone has " + std::to_string(landing.size()) +
-                    " bytes; this exchange takes " + std::to_string(zone));
+                    " bytes, this exchange takes " + std::to_string(zone) +
+                    "; give as many");
   }
   const auto failed = ranks.gather(wrong ? 0 : 1);
   if (!failed) return failed.error();
@@ -174,9 +178,10 @@ Error SampleExchange::damaged() const {
     return corrupt("sample " + std::to_string(k) +
                    " of the exchange of epoch " + std::to_string(epoch_) +
                    ", from rank " + std::to_string(sender) +
-                   ", is damaged after " + std::to_string(kTries) + " tries");
+                   ", is damaged after " + std::to_string(kTries) +
+                   " tries; see to the network or that host's memory");
   }
-  return corrupt("another rank's samples stay damaged");
+  return corrupt("another rank's samples stay damaged; see what it said");
 }
 
 Status SampleExchange::finish() {

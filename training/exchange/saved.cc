@@ -62,7 +62,7 @@ Result<SampleExchange::Saved> SampleExchange::load(const std::string& path) {
   whole << file.rdbuf();
   const std::string text = whole.str();
   if (text.size() < 4 * kWord || std::memcmp(text.data(), kMagic, kWord) != 0) {
-    return corrupt(path + " is not a saved exchange");
+    return corrupt(path + " is not a saved exchange; check its name");
   }
   Cursor from{text, kWord, text.size() - kWord};
   std::uint64_t crc = 0;
@@ -77,7 +77,10 @@ Result<SampleExchange::Saved> SampleExchange::load(const std::string& path) {
     StoredSample one;
     one.id = from.number();
     const std::uint64_t bytes = from.number();
-    if (!from.has(bytes)) return corrupt(path + " ends within a sample");
+    if (!from.has(bytes)) {
+      return corrupt(path +
+                     " ends within a sample; start from the shards again");
+    }
     one.bytes.resize(bytes);
     if (bytes > 0) std::memcpy(one.bytes.data(), text.data() + from.at, bytes);
     from.at += bytes;

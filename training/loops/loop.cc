@@ -29,20 +29,24 @@ std::string text_of(const Subscript& s) {
 
 Status validate_access(const Loop& loop, const ArrayAccess& access,
                        std::map<std::string, std::size_t>& ranks) {
-  if (access.array.empty()) return invalid("an access names no array");
+  if (access.array.empty()) {
+    return invalid("an access names no array; name the one it reads or writes");
+  }
   if (access.at.empty()) {
-    return invalid("access of " + access.array + " has no subscripts");
+    return invalid("access of " + access.array +
+                   " has no subscripts; give one for each dimension");
   }
   const auto [known, fresh] = ranks.emplace(access.array, access.at.size());
   if (!fresh && known->second != access.at.size()) {
-    return invalid(text_of(access) + " has " +
-                   std::to_string(access.at.size()) +
-                   " subscripts, elsewhere " + access.array + " has " +
-                   std::to_string(known->second));
+    return invalid(
+        text_of(access) + " has " + std::to_string(access.at.size()) +
+        " subscripts, elsewhere " + access.array + " has " +
+        std::to_string(known->second) + "; an array has as many everywhere");
   }
   for (const Subscript& s : access.at) {
     if (s.offset > kMostOffset || s.offset < -kMostOffset) {
-      return invalid(text_of(access) + " has an offset beyond 2^40");
+      return invalid(text_of(access) +
+                     " has an offset beyond 2^40; begin the array elsewhere");
     }
     if (s.factors.size() > loop.dims()) {
       return invalid(text_of(access) +
@@ -102,8 +106,10 @@ Status validate(const Loop& loop) {
       inside = p[k] >= 0 && p[k] < loop.extent[k];
     }
     if (!inside) {
-      return invalid("point " + std::to_string(i) +
-                     " lies outside of the loop's extent");
+      return invalid(
+          "point " + std::to_string(i) +
+          " lies outside of the loop's extent; leave it out, or make "
+          "the extent larger");
     }
     if (loop.ordered && i > 0 && !(loop.points[i - 1] < p)) {
       return invalid("point " + std::to_string(i) +

@@ -30,7 +30,8 @@ Status widen(Box& box, const ArrayAccess& access, const SharedArray& array,
       return invalid(text_of(access) + " reaches from " + std::to_string(low) +
                      " to " + std::to_string(high) + ", and " + access.array +
                      " has " + std::to_string(array.shape()[s]) +
-                     " places there");
+                     " places there; make the array larger, or the loop "
+                     "smaller");
     }
     box.low[s] = std::min(box.low[s], low);
     box.high[s] = std::max(box.high[s], high);
@@ -80,7 +81,8 @@ Result<LoopRunner> LoopRunner::make(Ranks& ranks, const Loop& loop,
                                     std::vector<SharedArray*> arrays) {
   if (schedule.ranks() != ranks.size()) {
     return invalid("the schedule is for " + std::to_string(schedule.ranks()) +
-                   " ranks, the job has " + std::to_string(ranks.size()));
+                   " ranks, the job has " + std::to_string(ranks.size()) +
+                   "; plan for as many");
   }
   LoopRunner out(ranks, schedule, std::move(arrays));
   std::vector<std::size_t> array_of;  // of each access
@@ -90,11 +92,12 @@ Result<LoopRunner> LoopRunner::make(Ranks& ranks, const Loop& loop,
         [&](const SharedArray* a) { return a->name() == access.array; });
     if (found == out.arrays_.end()) {
       return invalid("the loop uses array " + access.array +
-                     ", which is not given");
+                     ", which is not given; give it to the runner");
     }
     if ((*found)->shape().size() != access.at.size()) {
       return invalid(text_of(access) + ": the array has " +
-                     std::to_string((*found)->shape().size()) + " dimensions");
+                     std::to_string((*found)->shape().size()) +
+                     " dimensions; give a subscript for each");
     }
     array_of.push_back(static_cast<std::size_t>(found - out.arrays_.begin()));
   }

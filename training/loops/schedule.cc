@@ -79,7 +79,10 @@ Schedule::Schedule(const Loop& loop, const LoopPlan& plan,
 Result<Schedule> Schedule::make(const Loop& loop, const LoopPlan& plan,
                                 const ScheduleOptions& options) {
   CHECK(options.ranks >= 1 && options.time_parts >= 1);
-  if (options.max_delay < 0) return invalid("max_delay is negative");
+  if (options.max_delay < 0) {
+    return invalid("max_delay is " + std::to_string(options.max_delay) +
+                   "; give 0 or more");
+  }
   Schedule out(loop, plan, options);
   const int ranks = options.ranks;
   out.space_cuts_ = cuts_of(loop, plan.space, ranks);

@@ -26,9 +26,14 @@ Result<SharedArray> SharedArray::make(Ranks& ranks, std::string name,
                                       std::vector<std::int64_t> cuts) {
   SharedArray out;
   for (const std::int64_t n : shape) {
-    if (n < 1) return invalid("array " + name + " has a side of no length");
+    if (n < 1) {
+      return invalid("array " + name + " has a side of length " +
+                     std::to_string(n) + "; give 1 or more");
+    }
   }
-  if (shape.empty()) return invalid("array " + name + " has no dimensions");
+  if (shape.empty()) {
+    return invalid("array " + name + " has no dimensions; give its shape");
+  }
   const auto count = static_cast<std::size_t>(ranks.size());
   if (cuts.empty()) {
     for (int r = 0; r <= ranks.size(); ++r) {
@@ -39,7 +44,9 @@ Result<SharedArray> SharedArray::make(Ranks& ranks, std::string name,
       cuts.back() != shape[0] || !std::is_sorted(cuts.begin(), cuts.end())) {
     return invalid("array " + name + ": the cuts do not divide its " +
                    std::to_string(shape[0]) + " rows among " +
-                   std::to_string(count) + " ranks");
+                   std::to_string(count) +
+                   " ranks; give one cut more than ranks, from 0 up to the "
+                   "rows");
   }
   for (std::size_t k = 1; k < shape.size(); ++k) out.row_ *= shape[k];
   const auto me = static_cast<std::size_t>(ranks.rank());

@@ -111,7 +111,8 @@ Result<std::vector<Progress>> factorise_in_order(Ranks& ranks,
     if (!stats) return stats.error();
     const auto users = w->whole();
     const auto items = h->whole();
-    if (!users || !items) return io("cannot read the factors");
+    if (!users) return users.error().within("the users' factors");
+    if (!items) return items.error().within("the items' factors");
     const auto sum = totals(ranks, 0, static_cast<double>(stats->remote_bytes));
     if (!sum) return sum.error();
     bytes += sum->second;

@@ -29,7 +29,9 @@ ParameterTable::ParameterTable(Ranks& ranks, const TableOptions& options,
 Result<ParameterTable> ParameterTable::make(Ranks& ranks,
                                             const TableOptions& options) {
   if (options.rows < 1 || options.columns < 1) {
-    return invalid("a table has at least one row and one column");
+    return invalid("a table of " + std::to_string(options.rows) + " rows and " +
+                   std::to_string(options.columns) +
+                   " columns holds nothing; give one of each at least");
   }
   if (options.hold < 0 || options.hold > options.staleness) {
     return invalid("hold " + std::to_string(options.hold) +
@@ -96,7 +98,9 @@ Result<std::int64_t> ParameterTable::announced_by_all(std::int64_t at_least) {
                 std::to_string(least) + " since " +
                 std::to_string(static_cast<int>(options_.wait_seconds)) +
                 " s; rank " + std::to_string(ranks_->rank()) + " at clock " +
-                std::to_string(clock_) + " may not go on without it");
+                std::to_string(clock_) +
+                " may not go on without it; it hangs or is gone: see its log, "
+                "or raise wait_seconds");
     }
     std::this_thread::sleep_for(std::chrono::microseconds(turn < 50 ? 5 : 100));
   }

@@ -37,7 +37,7 @@ Status ParameterTable::lock(int rank) {
       return io("a rank holds the rows of rank " + std::to_string(rank) +
                 " since " +
                 std::to_string(static_cast<int>(options_.wait_seconds)) +
-                " s; it hangs, or is gone");
+                " s; it hangs or is gone: see its log, or raise wait_seconds");
     }
     std::this_thread::yield();
   }

@@ -83,7 +83,7 @@ class MpiWindow final : public Window {
     const auto mine = static_cast<std::uint64_t>(local_.size());
     code = MPI_Allgather(&mine, 1, MPI_UINT64_T, sizes_.data(), 1, MPI_UINT64_T,
                          MPI_COMM_WORLD);
-    if (code != MPI_SUCCESS) return io(text_of(code));
+    if (code != MPI_SUCCESS) return io("sizes of a window: " + text_of(code));
     return {};
   }
 
@@ -288,7 +288,9 @@ class MpiRanks final : public Ranks {
   }
 
   Error late() {
-    if (arrivals_ == nullptr) return io("a rank did not come to the end");
+    if (arrivals_ == nullptr) {
+      return io("a rank did not come to the end; see what it said");
+    }
     std::string missing;
     const std::int64_t here = arrivals_->fetch_add(rank_, 0, 0);
     for (int r = 0; r < size_; ++r) {

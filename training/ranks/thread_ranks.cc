@@ -30,7 +30,9 @@ class Hall {
   /// until this rank meets again.
   Result<std::vector<void*>> meet(int rank, void* gift) {
     std::unique_lock lock(mutex_);
-    if (broken_) return io("another rank has given up waiting");
+    if (broken_) {
+      return io("another rank has given up waiting; it says for whom");
+    }
     gifts_[static_cast<std::size_t>(rank)] = gift;
     ++here_;
     const std::uint64_t round = round_;
@@ -55,7 +57,8 @@ class Hall {
       if (!present_[r]) missing += " " + std::to_string(r);
     }
     return io("rank" + missing + " did not reach the barrier within " +
-              std::to_string(static_cast<int>(limit_)) + " s");
+              std::to_string(static_cast<int>(limit_)) +
+              " s; see what it waits for, or allow more");
   }
 
  private:
