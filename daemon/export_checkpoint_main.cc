@@ -7,19 +7,25 @@
 #include <exception>
 
 #include "daemon/export_options.h"
+#include "daemon/units.h"
+#include "daemon/work.h"
 #include "training/torch_export.h"
 
 namespace thermocline {
 namespace {
 
 Status run(ExportSettings& s) {
+  Work work(s.quiet);
+  work.say("checking " + s.pool);
   auto pool = CheckpointPool::open_to_read(s.pool);
   if (!pool) return pool.error();
   const auto from =
       s.slot < 0 ? pool->restore()
                  : pool->restore_slot(static_cast<std::uint32_t>(s.slot));
   if (!from) return from.error().within(s.pool);
+  if (stop_asked()) return stopped(s.out + " was not written");
   for (const auto& line : from->damage) {
+    work.clear();
     std::fprintf(stderr, "note: %s; an older one is exported\n", line.c_str());
   }
   ExportOptions options;
@@ -27,7 +33,14 @@ Status run(ExportSettings& s) {
   options.format =
       s.format == "module" ? ExportFormat::kModule : ExportFormat::kDict;
   options.existing = s.force ? Existing::kReplace : Existing::kKeep;
+  options.watch = [&](Bytes done, Bytes all) {
+    return work.show(
+        static_cast<double>(done) / static_cast<double>(all),
+        "writing " + s.out + ", " + show_bytes(static_cast<double>(done)));
+  };
   const auto count = export_tensors(*from, s.out, options);
+  work.clear();
+  if (!count && stop_asked()) return count.error();
   if (!count) return count.error().within(s.pool);
   std::printf("wrote %s: checkpoint %ju, step %ju, %zu tensors\n",
               s.out.c_str(), from->sequence, from->step, *count);
@@ -54,7 +67,7 @@ int main_of(int argc, char** argv) {
   if (done) return 0;
   std::fprintf(stderr, "thermocline checkpoint export: %s\n",
                done.error().message.c_str());
-  return 1;
+  return status_of(done.error());
 }
 
 }  // namespace

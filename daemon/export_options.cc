@@ -22,6 +22,7 @@ void add_export_options(CLI::App& app, ExportSettings& s) {
       ->capture_default_str();
   app.add_option("--slot", s.slot, "not the newest, but that of this slot")
       ->check(CLI::Range(0, 63));
+  app.add_flag("-q,--quiet", s.quiet, "no progress");
 }
 
 }  // namespace thermocline

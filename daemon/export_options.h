@@ -17,6 +17,7 @@ struct ExportSettings {
   std::string format = "dict";
   int slot = -1;  // -1: the newest checkpoint's
   bool force = false;
+  bool quiet = false;
 };
 
 /// Adds them to a command line; `settings` must outlive it.

@@ -108,16 +108,21 @@ Error file_failure(const std::string& verb, const std::string& path, int code) {
 Status replace_file(const std::string& path, const std::string& bytes,
                     Existing existing) {
   return replace_file(
-      path, [&](const FileSink& sink) { sink(bytes.data(), bytes.size()); },
+      path,
+      [&](const FileSink& sink) {
+        sink(bytes.data(), bytes.size());
+        return true;
+      },
       existing);
 }
 
 Status replace_file(const std::string& path,
-                    const std::function<void(const FileSink&)>& produce,
+                    const std::function<bool(const FileSink&)>& produce,
                     Existing existing) {
   Temporary file(path);
-  produce(
+  const bool whole = produce(
       [&](const void* bytes, std::size_t size) { file.write(bytes, size); });
+  if (!whole) return interrupted("stopped; " + path + " was not written");
   if (const int code = file.finish(path, existing); code != 0) {
     return file_failure("write", path, code);
   }

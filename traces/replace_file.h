@@ -24,9 +24,10 @@ Status replace_file(const std::string& path, const std::string& bytes,
 using FileSink = std::function<void(const void* bytes, std::size_t size)>;
 
 /// The same for what need not be in memory at once: `produce` passes it to the
-/// sink. When it throws, nothing is left either.
+/// sink. When it returns false, it was told to stop: nothing is left, and that
+/// is kInterrupted. When it throws, nothing is left either.
 Status replace_file(const std::string& path,
-                    const std::function<void(const FileSink&)>& produce,
+                    const std::function<bool(const FileSink&)>& produce,
                     Existing existing = Existing::kReplace);
 
 /// Renames a finished file to `path`; with kKeep not over what is there

@@ -1,5 +1,6 @@
 #include "training/torch_export.h"
 
+#include <algorithm>
 #include <map>
 
 #include "traces/libtorch.h"
@@ -33,6 +34,38 @@ Result<Named> tensors_of(const Restored& from, const std::string& prefix) {
   }
   return out;
 }
+
+constexpr std::size_t kShown = std::size_t{8} << 20;
+
+// Writes on, and tells how far it is. Archives cannot be left in the middle:
+// once it was told to stop, what comes is dropped.
+class WatchedSink {
+ public:
+  WatchedSink(const FileSink& to, const Watch& watch, const Named& tensors)
+      : to_(to), watch_(watch) {
+    for (const auto& [name, tensor] : tensors) all_ += tensor.nbytes();
+  }
+  void write(const void* bytes, std::size_t size) {
+    const auto* from = static_cast<const char*>(bytes);
+    while (size > 0 && go_on_) {
+      const auto now = std::min(size, kShown);
+      to_(from, now);
+      from += now;
+      size -= now;
+      done_ += now;
+      // Names and headers come on top of the tensors' bytes.
+      if (watch_) go_on_ = watch_(std::min(done_, all_), all_);
+    }
+  }
+  bool whole() const { return go_on_; }
+
+ private:
+  const FileSink& to_;
+  const Watch& watch_;
+  Bytes all_ = 0;
+  Bytes done_ = 0;
+  bool go_on_ = true;
+};
 
 // A module's archive: what is between the dots of names, level by level.
 struct Tree {
@@ -115,8 +148,13 @@ Result<std::size_t> export_tensors(const Restored& from,
   const auto written = replace_file(
       path,
       [&](const FileSink& sink) {
-        if (module) write_module(tree, sink);
-        if (!module) write_dict(*tensors, sink);
+        WatchedSink watched(sink, options.watch, *tensors);
+        const FileSink to = [&](const void* bytes, std::size_t size) {
+          watched.write(bytes, size);
+        };
+        if (module) write_module(tree, to);
+        if (!module) write_dict(*tensors, to);
+        return watched.whole();
       },
       options.existing);
   if (!written) return written.error();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "traces/replace_file.h"
+#include "traces/watch.h"
 #include "training/checkpoint.h"
 
 namespace thermocline {
@@ -26,12 +27,14 @@ struct ExportOptions {
   ExportFormat format = ExportFormat::kDict;
   std::string prefix = {};  // only names that begin so; it is cut off
   Existing existing = Existing::kKeep;
+  Watch watch = {};  // told of bytes of tensors
 };
 
 /// Writes the file whole or not at all. Returns: how many tensors it has.
 /// Errors: kNotFound when no name has the prefix; kInvalid when the file
 /// exists (kKeep), when names do not make a tree (kModule: "a" and "a.b"), or
-/// when a piece's type is none that a tensor has; those of replace_file().
+/// when a piece's type is none that a tensor has; kInterrupted when the watch
+/// says so; those of replace_file().
 Result<std::size_t> export_tensors(const Restored& from,
                                    const std::string& path,
                                    const ExportOptions& options);

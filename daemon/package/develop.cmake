@@ -77,7 +77,7 @@ endif()
 # What a job includes, and what that includes.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/training DESTINATION ${headers}
   COMPONENT dev FILES_MATCHING PATTERN "*.h")
-foreach(name libtorch replace_file result types varint)
+foreach(name libtorch replace_file result types varint watch)
   install(FILES ${CMAKE_SOURCE_DIR}/traces/${name}.h
     DESTINATION ${headers}/traces COMPONENT dev)
 endforeach()

@@ -45,14 +45,21 @@ TEST(ReplaceFile, TakesBytesAsTheyAreMadeAndLeavesNothingOfAFailure) {
   ASSERT_TRUE(replace_file(path, [](const FileSink& sink) {
     sink("one ", 4);
     sink("two", 3);
+    return true;
   }));
   EXPECT_EQ(text_of(path), "one two");
-  const auto fails = [](const FileSink& sink) {
+  const auto fails = [](const FileSink& sink) -> bool {
     sink("three", 5);
     throw std::runtime_error("enough");
   };
   EXPECT_THROW(static_cast<void>(replace_file(path, fails)),
                std::runtime_error);
+  const auto stopped = replace_file(path, [](const FileSink& sink) {
+    sink("three", 5);
+    return false;
+  });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Error::Code::kInterrupted);
   EXPECT_EQ(text_of(path), "one two");
   EXPECT_EQ(files_in(folder.file("")), 1u);
 }

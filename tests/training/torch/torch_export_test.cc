@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "tests/training/pool_folder.h"
@@ -76,6 +78,37 @@ TEST_F(TorchExport, ADictHasAllByName) {
   EXPECT_TRUE(torch::equal(read.at("model.0.weight").toTensor(),
                            model->named_parameters()["0.weight"]));
   EXPECT_TRUE(torch::equal(read.at("half").toTensor(), half));
+}
+
+TEST_F(TorchExport, TellsHowFarItIsAndStopsWithNothingLeft) {
+  for (const auto format : {ExportFormat::kDict, ExportFormat::kModule}) {
+    ExportOptions options{.format = format, .prefix = "model."};
+    std::vector<Bytes> done;
+    Bytes all = 0;
+    options.watch = [&](Bytes now, Bytes of) {
+      EXPECT_LE(now, of);
+      done.push_back(now);
+      all = of;
+      return done.size() < 3;
+    };
+    const auto written = write(options);
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, Error::Code::kInterrupted);
+    EXPECT_THAT(written.error().message, HasSubstr(file()));
+    EXPECT_EQ(done.size(), 3u);  // what comes after is not even looked at
+    EXPECT_FALSE(std::filesystem::exists(file()));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
+                            std::filesystem::directory_iterator{}),
+              1);  // the pool
+    options.watch = [&](Bytes now, Bytes) {
+      done.push_back(now);
+      return true;
+    };
+    ASSERT_TRUE(write(options));
+    EXPECT_TRUE(std::ranges::is_sorted(done.begin() + 3, done.end()));
+    EXPECT_EQ(done.back(), all);
+    std::filesystem::remove(file());
+  }
 }
 
 TEST_F(TorchExport, RefusesWhatItCannotDo) {
