@@ -39,23 +39,36 @@ while IFS=: read -r file _ name; do
   [[ -f $include/$name ]] || fail "$file includes $name, which is not installed"
 done < <(cd "$include" && grep -rno '#include "[^"]*"' . | sed 's/#include "\(.*\)"/\1/')
 
-# Both ways to build against it.
+# Both ways to build against it, with every target and package there is.
 run() {
   local said
-  said=$("$1" "$work/$2.pool") || fail "the job built by $2 failed: $said"
-  [[ $said == "41 at step 1" ]] || fail "the job built by $2 says: $said"
+  said=$("$1" "$work/${1##*/}.$2.pool" 2>&1) || fail "$1, built by $2, failed: $said"
+  [[ $said == "$3" ]] || fail "$1, built by $2, says: $said"
 }
+run_all() {
+  run "$1/job" "$2" "41 at step 1"
+  run "$1/torch_job" "$2" "1 tensor of 16"
+  [[ $mpi == no ]] || run "$1/mpi_job" "$2" "41 from rank 0 of 1"
+}
+libraries=$(cd "$prefix" && dirname "$(find . -name thermocline-training.pc)")
+mpi=no
+[[ ! -e $prefix/$libraries/thermocline-mpi.pc ]] || mpi=yes
 cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
   cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log" >&2; fail "find_package"; }
-run "$work/cmake/job" cmake
-libraries=$(cd "$prefix" && dirname "$(find . -name thermocline-training.pc)")
+[[ $mpi == no || -x $work/cmake/mpi_job ]] || fail "find_package finds no Thermocline::mpi"
+run_all "$work/cmake" cmake
 export PKG_CONFIG_PATH=$prefix/$libraries
 [[ $(pkg-config --modversion thermocline-training) == "$version" ]] || fail "pkg-config's version"
-# shellcheck disable=SC2046
-c++ -std=c++20 "$here/job.cc" -o "$work/job" \
-  $(pkg-config --cflags --libs thermocline-distributed) || fail "pkg-config"
-run "$work/job" pkg-config
+build_by_pkg_config() {
+  # shellcheck disable=SC2046
+  c++ -std=c++20 "$here/$1.cc" -o "$work/$1" \
+    $(pkg-config --cflags --libs "$2") || fail "pkg-config $2"
+}
+build_by_pkg_config job thermocline-distributed
+build_by_pkg_config torch_job thermocline-torch
+[[ $mpi == no ]] || build_by_pkg_config mpi_job thermocline-mpi
+run_all "$work" pkg-config
 
 # The bill: sbom itself refuses packages without reasons and unknown libraries.
 python3 "$here/bill_check.py" "$prefix/share/doc/thermocline/sbom.cdx.json" "$build"
-echo "install_test: installed, built against twice, ran"
+echo "install_test: installed; three jobs built against it twice, ran (mpi: $mpi)"
