@@ -1,5 +1,7 @@
 #include "training/ranks/job.h"
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 
 #include "training/ranks/thread_ranks.h"
@@ -27,6 +29,24 @@ Status run_job(int threads, const std::function<void(Ranks&)>& work) {
   return unsupported(
       "built without Open MPI; install libopenmpi-dev and build again");
 #endif
+}
+
+int run_program(const char* program, int threads,
+                const std::function<Result<bool>(Ranks&)>& work) {
+  std::atomic<bool> failed = false;
+  const auto told = [&](Ranks& ranks) {
+    const auto good = work(ranks);
+    if (!good) {
+      std::fprintf(stderr, "%s: rank %d: %s\n", program, ranks.rank(),
+                   good.error().message.c_str());
+    }
+    if (!good || (ranks.rank() == 0 && !*good)) failed = true;
+  };
+  if (auto ok = run_job(threads, told); !ok) {
+    std::fprintf(stderr, "%s: %s\n", program, ok.error().message.c_str());
+    return 1;
+  }
+  return failed ? 1 : 0;
 }
 
 }  // namespace thermocline

@@ -16,4 +16,10 @@ bool started_by_mpirun();
 /// mpirun, at most one call.
 Status run_job(int threads, const std::function<void(Ranks&)>& work);
 
+/// The same for main(): says on standard error, as `program`, what went wrong
+/// and on which rank. Returns: the program's status, 0 when no rank's work
+/// ended with an error and rank 0's ended with true.
+int run_program(const char* program, int threads,
+                const std::function<Result<bool>(Ranks&)>& work);
+
 }  // namespace thermocline

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "training/ranks/window_in.h"
+
 namespace thermocline {
 
 namespace {
@@ -11,6 +13,36 @@ namespace {
 int next(const Ranks& ranks) { return (ranks.rank() + 1) % ranks.size(); }
 int before(const Ranks& ranks) {
   return (ranks.rank() + ranks.size() - 1) % ranks.size();
+}
+
+void check_window_in(Ranks& ranks) {
+  std::vector<std::byte> memory(64, std::byte{1});
+  const bool first = ranks.rank() == 0;
+  {
+    const auto there = window_in(ranks, 64, memory);
+    ASSERT_TRUE(there) << there.error().message;
+    EXPECT_EQ((*there)->local().data(), memory.data());
+    EXPECT_EQ((*there)->local()[63], std::byte{1});
+  }
+  {
+    const auto own = window_in(
+        ranks, 64, first ? std::span<std::byte>() : std::span(memory));
+    ASSERT_TRUE(own) << own.error().message;
+    EXPECT_NE((*own)->local().data(), memory.data());
+    EXPECT_EQ((*own)->local()[63], std::byte{0});
+  }
+  // Who needs none is in nobody's way.
+  const auto some =
+      window_in(ranks, first ? 64 : 0, std::span(memory).first(first ? 64 : 0));
+  ASSERT_TRUE(some) << some.error().message;
+  if (first) {
+    EXPECT_EQ((*some)->local().data(), memory.data());
+  }
+  const auto refused = window_in(ranks, first ? 65 : 64, memory);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(first ? ": 64 of 65 bytes"
+                                               : "rank 0 gives too little"),
+            std::string::npos);
 }
 
 }  // namespace
@@ -48,6 +80,7 @@ void check_window_over(Ranks& ranks) {
   ASSERT_TRUE(ranks.barrier().has_value());
   EXPECT_EQ(memory[0], 1.5F);
   EXPECT_EQ(memory[1], static_cast<float>(before(ranks)));
+  check_window_in(ranks);
 }
 
 void check_adds(Ranks& ranks) {
