@@ -3,21 +3,23 @@
 //   machine_leave_free NODE BYTES
 //
 // Locks memory on NODE until a process can get BYTES more there (or as near as
-// the kernel allows), prints "ready FREE" and holds it until its standard input
-// ends or it is killed. So a machine with 2 GiB of fast memory can be made one
-// with 300 MiB.
+// the kernel allows), prints "ready FREE" and holds it. Each line of standard
+// input is another number of BYTES, which is brought about and answered alike.
+// It ends with its input, or when it is killed. So a machine with 2 GiB of fast
+// memory can be made one with 300 MiB.
 #include <numa.h>
 #include <numaif.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "daemon/node_mask.h"
 #include "daemon/zone_info.h"
@@ -44,21 +46,61 @@ std::int64_t free_bytes(int node) {
   return usable ? static_cast<std::int64_t>(*usable) : -1;
 }
 
-// Takes `bytes` on `node`; nullptr, and errno says why, if that fails.
-void* take(int node, std::int64_t bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  const auto mask = thermocline::node_mask({&node, 1});
-  if (::mbind(memory, size, MPOL_BIND, mask.data(), thermocline::kMaxNodes,
-              0) != 0 ||
-      ::mlock(memory, size) != 0) {
-    ::munmap(memory, size);
-    return nullptr;
+// Memory that is locked on a node.
+class Held {
+ public:
+  explicit Held(int node) : node_(node) {}
+
+  // False when it cannot be; errno says why.
+  bool take(std::int64_t bytes) {
+    const auto size = static_cast<std::size_t>(bytes);
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    held_.push_back({memory, size});
+    const auto mask = thermocline::node_mask({&node_, 1});
+    return ::mbind(memory, size, MPOL_BIND, mask.data(), thermocline::kMaxNodes,
+                   0) == 0 &&
+           ::mlock(memory, size) == 0;
   }
-  return memory;
-}
+  // Gives the last piece back, or the end of it; false: nothing is left.
+  bool give(std::int64_t bytes) {
+    if (held_.empty()) return false;
+    Piece& last = held_.back();
+    const auto size = std::min(last.bytes, static_cast<std::size_t>(bytes));
+    last.bytes -= size;
+    ::munmap(static_cast<char*>(last.memory) + last.bytes, size);
+    if (last.bytes == 0) held_.pop_back();
+    return true;
+  }
+  // Takes and gives until `wanted` is free; false when it cannot be.
+  bool leave(std::int64_t wanted) {
+    for (int step = 0; step < kMaxSteps; ++step) {
+      const std::int64_t excess = free_bytes(node_) - wanted;
+      if (excess < -kTolerance) {
+        if (!give(-excess / kPage * kPage)) break;
+        continue;
+      }
+      if (excess <= kTolerance) break;
+      // Halves, so that the pages this itself costs are seen in time.
+      if (!take(std::min(kLargestStep, std::max(excess / 2, kTolerance / 2)) /
+                kPage * kPage)) {
+        return false;
+      }
+    }
+    std::printf("ready %lld\n", static_cast<long long>(free_bytes(node_)));
+    std::fflush(stdout);
+    return true;
+  }
+
+ private:
+  struct Piece {
+    void* memory;
+    std::size_t bytes;
+  };
+  int node_;
+  std::vector<Piece> held_;
+};
 
 bool parse(const char* text, std::int64_t& value) {
   return thermocline::read_number(text, 10, value) && value >= 0;
@@ -78,22 +120,11 @@ int main(int count, char** arguments) {
   // What the page cache holds would be given back later, beyond our count.
   std::ofstream("/proc/sys/vm/drop_caches") << 1;
 
-  for (int step = 0; step < kMaxSteps; ++step) {
-    const std::int64_t excess = free_bytes(on_node) - wanted;
-    if (excess <= kTolerance) break;
-    // Halves, so that the pages this itself costs are seen in time.
-    const std::int64_t bytes =
-        std::min(kLargestStep, std::max(excess / 2, kTolerance / 2)) / kPage *
-        kPage;
-    if (take(on_node, bytes) == nullptr) {
-      return fail(std::string("cannot lock memory: ") + std::strerror(errno) +
-                  "; needs root or a higher ulimit -l");
-    }
-  }
-  std::printf("ready %lld\n", static_cast<long long>(free_bytes(on_node)));
-  std::fflush(stdout);
-  char byte = 0;
-  while (::read(STDIN_FILENO, &byte, 1) > 0) {
-  }
+  Held held(on_node);
+  do {
+    if (held.leave(wanted)) continue;
+    return fail(std::string("cannot lock memory: ") + std::strerror(errno) +
+                "; needs root or a higher ulimit -l");
+  } while (std::cin >> wanted);
   return 0;
 }
