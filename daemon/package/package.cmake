@@ -19,7 +19,7 @@ set(same "(= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME thermocline)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS
-  "init-system-helpers, thermocline-observer ${same}")
+  "init-system-helpers, procps, thermocline-observer ${same}") # the unit's kill
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS
   "thermocline-doc, python3-zmq, python3-torch")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${package}/postinst
