@@ -7,10 +7,11 @@ namespace thermocline {
 
 Result<SendOrder> send_order(const std::string& name) {
   if (name == "magnitude") return SendOrder::kMagnitude;
+  if (name == "change") return SendOrder::kChange;
   if (name == "fifo") return SendOrder::kFifo;
   if (name == "random") return SendOrder::kRandom;
   return not_found("no order \"" + name +
-                   "\"; there are: magnitude fifo random");
+                   "\"; there are: magnitude change fifo random");
 }
 
 void PendingUpdates::add(std::int64_t row, std::span<const float> delta,
@@ -24,9 +25,15 @@ void PendingUpdates::add(std::int64_t row, std::span<const float> delta,
     one.number = added_++;
   }
   CHECK(one.delta.size() == delta.size());
+  if (order_ == SendOrder::kChange) one.importance = 0;
   for (std::size_t k = 0; k < delta.size(); ++k) {
     one.delta[k] += delta[k];
-    const float change = value[k] == 0 ? delta[k] : delta[k] / value[k];
+    float change = delta[k];
+    if (order_ == SendOrder::kChange) {
+      change = one.delta[k];
+    } else if (value[k] != 0) {
+      change /= value[k];
+    }
     one.importance += static_cast<double>(std::abs(change));
   }
 }

@@ -1,8 +1,11 @@
 // PendingUpdates: additions to rows that wait to be sent, and which go first.
 //
 // Additions to the same row are joined: one message for many. A row's
-// importance is the sum of its relative changes, |addition / value|, column by
-// column (the addition itself where the value is 0), until it is sent.
+// importance, summed over its columns, is: by magnitude, its relative changes
+// since it was sent, |addition / value| (the addition itself where the value is
+// 0), for parameters whose size is their scale; by change, what would be sent,
+// |sum of the additions|, for counts: there one more of a rare word is a large
+// part and matters little, and a token that went and came back is no change.
 //
 // Thread safety: plain values. Determinism: ties go to the lower row; random
 // order comes from the caller's seed. Source: after Boesen's managed
@@ -20,9 +23,10 @@
 
 namespace thermocline {
 
-enum class SendOrder { kMagnitude, kFifo, kRandom };
+enum class SendOrder { kMagnitude, kChange, kFifo, kRandom };
 
-/// "magnitude", "fifo", "random". Errors: kNotFound, naming the known ones.
+/// "magnitude", "change", "fifo", "random". Errors: kNotFound, naming the known
+/// ones.
 Result<SendOrder> send_order(const std::string& name);
 
 class PendingUpdates {

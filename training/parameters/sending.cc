@@ -16,7 +16,8 @@ struct Way {
 constexpr Way kWays[] = {{"bulk", "fifo", false},
                          {"fifo", "fifo", true},
                          {"random", "random", true},
-                         {"magnitude", "magnitude", true}};
+                         {"magnitude", "magnitude", true},
+                         {"change", "change", true}};
 
 struct Reached {
   double rate = 0;
@@ -68,17 +69,17 @@ Result<bool> compare_sending(Ranks& ranks, const SendingOptions& options,
   }
   double bulk = 0;
   double fifo = std::numeric_limits<double>::infinity();
-  double magnitude = fifo;
+  double judged = fifo;
   for (const Way& way : kWays) {
     const auto reached = reach(options, job, way);
     if (!reached) return reached.error();
     const std::string name = way.name;
     if (name == "bulk") bulk = reached->bytes;
     if (name == "fifo") fifo = reached->bytes;
-    if (name == "magnitude") magnitude = reached->bytes;
+    if (name == options.judged) judged = reached->bytes;
     if (speaks) print(way, options, *reached, fifo);
   }
-  return magnitude < bulk;
+  return judged < bulk;
 }
 
 }  // namespace thermocline

@@ -19,8 +19,9 @@ struct Progress {
 };
 
 struct SendingOptions {
-  std::int64_t staleness = 32;  // of all but bulk, which has 0
-  double target = 0;            // loss to reach
+  std::int64_t staleness = 32;       // of all but bulk, which has 0
+  double target = 0;                 // loss to reach
+  std::string judged = "magnitude";  // the way that compare_sending returns of
   // Each way is judged at its best rate, the one with the fewest bytes: staler
   // data allow smaller steps only, so at one rate for all, ways would be
   // compared at the best rate of one of them.
@@ -31,8 +32,8 @@ struct SendingOptions {
 using SendingJob = std::function<Result<std::vector<Progress>>(
     const std::string& order, std::int64_t staleness, double rate)>;
 
-/// Prints a table on rank 0. Returns there whether sending by magnitude got to
-/// the target, with fewer bytes than in bulk.
+/// Prints a table on rank 0. Returns there whether the way that is judged got
+/// to the target, with fewer bytes than in bulk.
 Result<bool> compare_sending(Ranks& ranks, const SendingOptions& options,
                              const SendingJob& job);
 

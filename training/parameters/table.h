@@ -47,7 +47,7 @@ struct TableOptions {
     f("hold", hold, std::int64_t{0}, kMost,
       "clocks for which an addition may wait to be sent");
     f("seed", seed, std::int64_t{0}, kMost, "of the order \"random\"");
-    f("order", order, "what is sent first: magnitude, fifo or random");
+    f("order", order, "what is sent first: magnitude, change, fifo or random");
     f("step", step, 0.0, 1e6,
       "learning rate of AdaRevision; 0: what is added is added");
     f("wait_seconds", wait_seconds, 0.0, 1e6, "for a rank that is slow");

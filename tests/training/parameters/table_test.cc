@@ -44,6 +44,11 @@ TEST(PendingUpdates, GoByMagnitude) {
   EXPECT_EQ(all.size(), 0U);
 }
 
+TEST(PendingUpdates, GoByChange) {
+  PendingUpdates all = filled(SendOrder::kChange);
+  EXPECT_THAT(rows(all.take(-1, 2)), ElementsAre(9, 5));  // 2, 1.05
+}
+
 TEST(PendingUpdates, GoAsTheyCame) {
   PendingUpdates all = filled(SendOrder::kFifo);
   EXPECT_THAT(rows(all.take(-1, 2)), ElementsAre(5, 2));
@@ -110,7 +115,7 @@ TEST(ParameterTable, BadOptionsAreNamed) {
   TableOptions options;
   options.order = "loudest";
   EXPECT_THAT(ParameterTable::make(*ranks, options).error().message,
-              HasSubstr("magnitude fifo random"));
+              HasSubstr("magnitude change fifo random"));
   options.order = "fifo";
   options.hold = 1;
   EXPECT_THAT(ParameterTable::make(*ranks, options).error().message,
