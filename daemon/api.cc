@@ -19,7 +19,7 @@ constexpr std::size_t kLongestKnown = 256;
 enum class Kind : std::uint8_t {
   kAsks,
   kChanges,   // needs the operator role, and is audited
-  kShares,    // so, too; but comes often, and done it is not worth a line
+  kShares,    // so, too; but a job's, often: done it is not worth a line
   kConstant,  // is answered alike as long as we run
 };
 
@@ -32,6 +32,8 @@ struct Row {
   const char* summary;
   Reply (*answer)(Service&, const json&);
   Kind kind = Kind::kAsks;
+  // Instead of `answer`, where it matters who asks.
+  Reply (*answer_caller)(Service&, const json&, const Caller&) = nullptr;
 };
 
 Reply answer_shutdown(Service&, const json& request) {
@@ -62,6 +64,8 @@ constexpr Row kOperations[] = {
      answer_use_budget, Kind::kShares},
     {"leave_budget", "the consumer {name} is done", answer_leave_budget,
      Kind::kShares},
+    {"expect", "accesses to its own memory that a job tells of {ranges}",
+     nullptr, Kind::kShares, answer_expect},
     {"pause", "move nothing until resume", answer_pause, Kind::kChanges},
     {"resume", "move again", answer_resume, Kind::kChanges},
     {"metrics", "counters in Prometheus' text format", answer_metrics},
@@ -118,6 +122,13 @@ Error needs_operator(const Row& row, const Caller& caller) {
                     caller.name + " is " + role_name(caller.role));
 }
 
+Reply call(const Row& row, Service& service, const json& fields,
+           const Caller& caller) {
+  if (!may(row, caller)) return needs_operator(row, caller);
+  if (row.answer == nullptr) return row.answer_caller(service, fields, caller);
+  return row.answer(service, fields);
+}
+
 std::string audit_line(const Caller& caller, const Row& row,
                        const json& request, const json& response) {
   constexpr std::size_t kMost = 512;
@@ -159,8 +170,7 @@ std::string Api::reply_to(const Asked& asked, const Caller& caller) {
       constant && at != constants_.end()) {
     text = at->second;
   } else {
-    auto reply = may(row, caller) ? row.answer(service_, asked.fields)
-                                  : Reply(needs_operator(row, caller));
+    auto reply = call(row, service_, asked.fields, caller);
     json response;
     if (reply) {
       response = *std::move(reply);

@@ -115,6 +115,10 @@ json reason_of(const Service& service, const Managed& managed, ObjectId id) {
                 {"stores", managed.last_stores(id)}}},
               {"heat_ns", managed.heat(id)},
               {"policy", managed.explain(id)}};
+  const auto told = managed.last_expected(id);
+  if (told.loads + told.stores > 0) {
+    one["told"] = {{"loads", told.loads}, {"stores", told.stores}};
+  }
   if (target.bound(id)) {
     one["bound"] = "the job bound this memory to its nodes";
   }

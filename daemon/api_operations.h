@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "daemon/caller.h"
 #include "daemon/service.h"
 
 namespace thermocline {
@@ -32,6 +33,10 @@ Reply answer_use_budget(Service& service, const nlohmann::json& request);
 Reply answer_leave_budget(Service& service, const nlohmann::json& request);
 Reply answer_pause(Service& service, const nlohmann::json& request);
 Reply answer_resume(Service& service, const nlohmann::json& request);
+
+// api_expect.cc: what a job knows of its own accesses.
+Reply answer_expect(Service& service, const nlohmann::json& request,
+                    const Caller& caller);
 
 // api_objects.cc: where memory lies, and why.
 Reply answer_placement(Service& service, const nlohmann::json& request);

@@ -19,11 +19,12 @@ enum class Role : std::uint8_t {
 struct Caller {
   Role role = Role::kNone;
   std::string name;  // for the log and for messages; not to be trusted further
+  int pid = 0;       // who connected, as the kernel says; 0: over TCP
 };
 
 /// Who opens the Unix socket is its owner (or root): the file's mode sees to
 /// that.
-inline Caller owner() { return {Role::kOperator, "owner"}; }
+inline Caller owner(int pid = 0) { return {Role::kOperator, "owner", pid}; }
 
 constexpr const char* role_name(Role role) {
   switch (role) {

@@ -1,5 +1,6 @@
 #include "daemon/managed.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace thermocline {
@@ -69,15 +70,15 @@ void Managed::look(const Capacities& capacities) {
   for (ObjectId id = 0; id < objects_.size(); ++id) {
     const Bytes bytes = target_.bytes(id);
     const double accesses = loads_[id] + stores_[id];
+    const auto told = expected_.now(id);
+    const double loads = std::max(loads_[id], told.loads);
+    const double stores = std::max(stores_[id], told.stores);
     // Accessed and yet nothing there: what we know of it is old.
-    if (accesses > 0 && bytes == 0) target_.want(id);
-    objects_[id] = {id,
-                    bytes,
-                    target_.tier(id),
-                    loads_[id],
-                    stores_[id],
-                    !target_.bound(id) && !guards_.resting(id, window_),
-                    after(id)};
+    if (loads + stores > 0 && bytes == 0) target_.want(id);
+    objects_[id] = {
+        id,       bytes,  target_.tier(id),
+        loads,    stores, !target_.bound(id) && !guards_.resting(id, window_),
+        after(id)};
     totals_.accesses += accesses;
     if (accesses > 0) working_set_ += bytes;
     if (bytes > 0) {
@@ -254,6 +255,7 @@ void Managed::remember(const MoveOutcome& outcome, std::int64_t window) {
 
 void Managed::close_window() {
   ++window_;
+  expected_.end_window();
   std::swap(loads_, last_loads_);
   std::swap(stores_, last_stores_);
   loads_.assign(target_.size(), 0);

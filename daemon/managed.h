@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/budget.h"
+#include "daemon/expected.h"
 #include "daemon/fast_shares.h"
 #include "daemon/guards.h"
 #include "daemon/move_thread.h"
@@ -65,6 +66,12 @@ class Managed {
 
   /// Counts a sampled access. False when no region of the target covers it.
   bool count(const Sample& sample);
+  /// Counts accesses that the job says it makes in this window; to the policy,
+  /// a region has those or the sampled ones, whichever are more. Requires: a
+  /// region of the target.
+  void expect(ObjectId id, const Expected::Accesses& accesses) {
+    expected_.add(id, accesses);
+  }
 
   /// Brings the target up to date. Errors: those of Target::refresh().
   Status refresh() { return target_.refresh(); }
@@ -103,6 +110,10 @@ class Managed {
   /// Estimated accesses of a region in the last whole window.
   double last_loads(ObjectId id) const;
   double last_stores(ObjectId id) const;
+  /// What the job told of, in the last whole window.
+  Expected::Accesses last_expected(ObjectId id) const {
+    return expected_.last(id);
+  }
   std::int64_t window() const { return window_; }
 
   /// What is to outlive the daemon of a region, with the accesses of the last
@@ -144,6 +155,7 @@ class Managed {
   std::int64_t window_ = 0;
   std::vector<double> loads_;  // by region, in the current window
   std::vector<double> stores_;
+  Expected expected_;
   std::vector<double> last_loads_;
   std::vector<double> last_stores_;
   std::vector<ObjectView> objects_;

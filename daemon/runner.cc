@@ -166,6 +166,10 @@ Result<RunReport> run_job(const RunOptions& options) {
       start.environment.emplace_back("THERMOCLINE_OBSERVER_PROMPT", "1");
     }
   }
+  if (!alone) {
+    // Where the job tells of its own accesses, or asks for bandwidth.
+    start.environment.emplace_back("THERMOCLINE_SOCKET", options.socket);
+  }
   if (!aggregate->empty() && observer.empty()) {
     return not_found(library + " is missing; build it, or leave --aggregate");
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <optional>
 #include <zmq.hpp>
 
@@ -64,6 +65,18 @@ bool answer_all(zmq::socket_t& socket, Answer answer) {
     }
   }
   return true;
+}
+
+// The process at the other end of a Unix socket: SO_PEERCRED, which ZeroMQ
+// gives as "NAME:UID:GID:PID". It is who connected, in our own namespace.
+int peer_of(const zmq::message_t& message) {
+  const char* told = ::zmq_msg_gets(message.handle(), "Peer-Address");
+  const std::string_view text = told == nullptr ? "" : told;
+  const auto digits = text.substr(text.rfind(':') + 1);
+  int pid = 0;
+  const auto end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, pid);
+  return read.ec == std::errc() && read.ptr == end ? pid : 0;
 }
 
 void tell(zmq::socket_t& socket, std::string_view topic,
@@ -212,7 +225,7 @@ Status Server::load_clients(const std::string& path) {
 bool Server::serve(const Answers& answers, Nanos now) {
   try {
     bool more = answer_all(impl_->requests, [&](const zmq::message_t& request) {
-      return answers.request(request.to_string_view(), owner());
+      return answers.request(request.to_string_view(), owner(peer_of(request)));
     });
     if (auto* remote = impl_->remote.get(); remote != nullptr) {
       more |= answer_all(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace thermocline {
 namespace {
@@ -93,6 +94,10 @@ const Managed* Service::find(int pid) const {
     if (one->target().pid() == pid) return one.get();
   }
   return nullptr;
+}
+
+Managed* Service::find(int pid) {
+  return const_cast<Managed*>(std::as_const(*this).find(pid));
 }
 
 std::vector<int> Service::pids() const {

@@ -140,6 +140,7 @@ class Service {
   }
   /// The managed process of that pid, or nullptr.
   const Managed* find(int pid) const;
+  Managed* find(int pid);
   const TensorTable& tensors() const { return tensors_; }
   const ObserverFigures& figures() const { return figures_; }
   std::vector<int> pids() const;

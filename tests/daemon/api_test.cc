@@ -47,7 +47,7 @@ class ApiTest : public ::testing::Test {
     api = std::make_unique<Api>(*service);
   }
   json ask(const std::string& text) {
-    auto answer = json::parse(api->answer(text), nullptr, false);
+    auto answer = json::parse(api->answer(text, owner(7)), nullptr, false);
     EXPECT_TRUE(answer.is_object()) << text;
     EXPECT_EQ(answer.value("v", 0), 1) << text;
     return answer;
@@ -284,7 +284,7 @@ TEST_F(ApiTest, RolesBoundWhatACallerMayDo) {
   }
   EXPECT_FALSE(audit.stopping());
   EXPECT_FALSE(service->paused());
-  EXPECT_EQ(audited.size(), 9u) << "what was refused is audited, too";
+  EXPECT_EQ(audited.size(), 10u) << "what was refused is audited, too";
   EXPECT_EQ(asked("pause", {Role::kOperator, "eve"}), "ok");
   EXPECT_TRUE(service->paused());
   EXPECT_EQ(audited.back(), "eve asked to pause {}: done");
