@@ -6,6 +6,7 @@
 
 #include "traces/crc32c.h"
 #include "training/exchange/plan.h"
+#include "training/ranks/window_in.h"
 
 namespace thermocline {
 namespace {
@@ -87,11 +88,6 @@ Result<SampleExchange> SampleExchange::make(Ranks& ranks,
     wrong = invalid("fraction = " + std::to_string(options.fraction) +
                     " is outside [0, 1]");
   }
-  if (wrong && !landing.empty() && landing.size() < zone) {
-    wrong = invalid("the landing zone has " + std::to_string(landing.size()) +
-                    " bytes, this exchange takes " + std::to_string(zone) +
-                    "; give as many");
-  }
   const auto failed = ranks.gather(wrong ? 0 : 1);
   if (!failed) return failed.error();
   for (std::size_t r = 0; r < failed->size(); ++r) {
@@ -100,12 +96,7 @@ Result<SampleExchange> SampleExchange::make(Ranks& ranks,
     return invalid("rank " + std::to_string(r) +
                    " cannot take part in the exchange; see its message");
   }
-  // All ranks open a window of the same kind, or none would get one.
-  const auto given = ranks.gather(landing.empty() ? 0 : 1);
-  if (!given) return given.error();
-  const bool own = std::count(given->begin(), given->end(), 0) > 0;
-  auto window =
-      own ? ranks.window(zone) : ranks.window_over(landing.subspan(0, zone));
+  auto window = window_in(ranks, zone, landing);
   if (!window) return window.error().within("landing zone");
   out.window_ = *std::move(window);
   out.stats_.landing_bytes = static_cast<std::int64_t>(zone);
@@ -144,6 +135,22 @@ void SampleExchange::send(std::size_t k) {
       static_cast<std::int64_t>(sizeof header + one.bytes.size());
 }
 
+// What send(k) puts.
+Bytes SampleExchange::bytes_of(std::size_t k) const {
+  const auto me = static_cast<std::size_t>(ranks_->rank());
+  if (destinations_of(k)[me] == ranks_->rank()) return 0;
+  return sizeof(Header) + samples_[order_[k]].bytes.size();
+}
+
+bool SampleExchange::may_send(std::size_t k) {
+  if (bandwidth_ == nullptr) return true;
+  const Bytes bytes = bytes_of(k);
+  const Bytes granted = bandwidth_->take_now(bytes);
+  if (granted == bytes) return true;
+  bandwidth_->give_back(granted);
+  return false;
+}
+
 void SampleExchange::advance(std::size_t trained) {
   // The k-th exchanged sample is the k-th of the order; it is due once its
   // share of the epoch is over, so that the traffic is spread evenly.
@@ -151,7 +158,7 @@ void SampleExchange::advance(std::size_t trained) {
   const std::size_t due =
       trained >= all ? exchanged_
                      : exchanged_ * trained / std::max<std::size_t>(1, all);
-  for (; sent_ < due; ++sent_) send(sent_);
+  for (; sent_ < due && may_send(sent_); ++sent_) send(sent_);
 }
 
 // Whether the k-th sample lies in the zone, whole; copied if `to` is given.
@@ -187,7 +194,11 @@ Error SampleExchange::damaged() const {
 Status SampleExchange::finish() {
   const auto from = Clock::now();
   const auto me = static_cast<std::size_t>(ranks_->rank());
-  advance(order_.size());
+  const auto send_in_turn = [this](std::size_t k) {
+    if (bandwidth_ != nullptr) bandwidth_->take(bytes_of(k));
+    send(k);
+  };
+  for (; sent_ < exchanged_; ++sent_) send_in_turn(sent_);
   std::vector<std::size_t> incoming;
   for (std::size_t k = 0; k < exchanged_; ++k) {
     if (destinations_of(k)[me] != ranks_->rank()) incoming.push_back(k);
@@ -202,7 +213,7 @@ Status SampleExchange::finish() {
     if (std::count(bad->begin(), bad->end(), 0) == ranks_->size()) break;
     if (attempt == kTries) return damaged();
     ++stats_.resent;
-    for (std::size_t k = 0; k < exchanged_; ++k) send(k);
+    for (std::size_t k = 0; k < exchanged_; ++k) send_in_turn(k);
   }
   for (const std::size_t k : incoming) {
     StoredSample& place = samples_[order_[k]];

@@ -18,6 +18,7 @@
 
 #include <string>
 
+#include "training/bandwidth.h"
 #include "training/ranks/ranks.h"
 
 namespace thermocline {
@@ -60,6 +61,11 @@ class SampleExchange {
                                      const ExchangeOptions& options,
                                      std::span<std::byte> landing = {});
 
+  /// From now on, samples are sent as there is bandwidth for them: what is due
+  /// and must wait goes later, the rest in finish(), which waits for its turn.
+  /// `bandwidth` outlives this.
+  void share(Bandwidth& bandwidth) { bandwidth_ = &bandwidth; }
+
   /// Requires: not within an epoch.
   void begin(std::uint64_t epoch);
   /// Indices into samples(), in the order of this epoch.
@@ -87,12 +93,15 @@ class SampleExchange {
  private:
   SampleExchange() = default;
   void send(std::size_t k);
+  Bytes bytes_of(std::size_t k) const;
+  bool may_send(std::size_t k);
   std::size_t slot() const;
   bool arrived(std::size_t k, StoredSample* to) const;
   std::vector<int> destinations_of(std::size_t k) const;
   Error damaged() const;
 
   Ranks* ranks_ = nullptr;
+  Bandwidth* bandwidth_ = nullptr;
   ExchangeOptions options_;
   std::vector<StoredSample> samples_;
   std::vector<std::byte> headers_;  // of the samples under way

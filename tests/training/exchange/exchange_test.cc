@@ -269,7 +269,7 @@ TEST(SampleExchange, ArrivalsLieWhereTheyWereTold) {
     auto small = SampleExchange::make(ranks, numbered_shard(ranks, 20), {1.0},
                                       std::span(slow).subspan(0, 10));
     ASSERT_FALSE(small.has_value());
-    EXPECT_THAT(small.error().message, HasSubstr("landing zone has 10 bytes"));
+    EXPECT_THAT(small.error().message, HasSubstr(": 10 of "));
     auto exchange =
         SampleExchange::make(ranks, numbered_shard(ranks, 20), {1.0}, slow);
     ASSERT_TRUE(exchange.has_value());
