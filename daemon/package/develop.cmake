@@ -62,7 +62,7 @@ thermocline_library(torch OBJECTS training_torch torch_data
 target_include_directories(thermocline_installed_torch SYSTEM INTERFACE
   /usr/include/torch/csrc/api/include)
 target_compile_definitions(thermocline_installed_torch INTERFACE NDEBUG)
-set(distributed ranks exchange loops parameters scheduling)
+set(distributed ranks exchange loops parameters scheduling placement)
 if(NOT THERMOCLINE_MPI)
   list(APPEND distributed job)
 endif()

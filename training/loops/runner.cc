@@ -85,7 +85,6 @@ Result<LoopRunner> LoopRunner::make(Ranks& ranks, const Loop& loop,
                    "; plan for as many");
   }
   LoopRunner out(ranks, schedule, std::move(arrays));
-  std::vector<std::size_t> array_of;  // of each access
   for (const ArrayAccess& access : loop.accesses) {
     const auto found = std::find_if(
         out.arrays_.begin(), out.arrays_.end(),
@@ -99,25 +98,35 @@ Result<LoopRunner> LoopRunner::make(Ranks& ranks, const Loop& loop,
                      std::to_string((*found)->shape().size()) +
                      " dimensions; give a subscript for each");
     }
-    array_of.push_back(static_cast<std::size_t>(found - out.arrays_.begin()));
+    out.array_of_.push_back(
+        static_cast<std::size_t>(found - out.arrays_.begin()));
   }
   for (int clock = 0; clock < schedule.clocks(); ++clock) {
     Step step;
     step.tile = schedule.tile(ranks.rank(), clock);
-    for (const SharedArray* array : out.arrays_) {
-      step.boxes.push_back(nothing(array->shape().size()));
-    }
-    for (std::size_t a = 0; a < array_of.size(); ++a) {
-      if (step.tile.points.empty()) break;
-      if (loop.accesses[a].mode == ArrayAccess::Mode::kBuffered) continue;
-      const std::size_t which = array_of[a];
-      if (auto ok = widen(step.boxes[which], loop.accesses[a],
-                          *out.arrays_[which], step.tile.points);
-          !ok) {
-        return ok.error();
-      }
-    }
+    auto boxes = out.boxes_of(loop, step.tile);
+    if (!boxes) return boxes.error();
+    step.boxes = *std::move(boxes);
     out.steps_.push_back(std::move(step));
+  }
+  return out;
+}
+
+Result<std::vector<Box>> LoopRunner::boxes_of(const Loop& loop,
+                                              const Tile& tile) const {
+  std::vector<Box> out;
+  for (const SharedArray* array : arrays_) {
+    out.push_back(nothing(array->shape().size()));
+  }
+  for (std::size_t a = 0; a < array_of_.size(); ++a) {
+    if (tile.points.empty()) break;
+    if (loop.accesses[a].mode == ArrayAccess::Mode::kBuffered) continue;
+    const std::size_t which = array_of_[a];
+    if (auto ok =
+            widen(out[which], loop.accesses[a], *arrays_[which], tile.points);
+        !ok) {
+      return ok.error();
+    }
   }
   return out;
 }
@@ -144,6 +153,7 @@ Result<LoopStats> LoopRunner::run(const Body& body) {
       if (step.boxes[a].high[0] < 0) continue;  // buffered only
       if (auto ok = arrays_[a]->fetch(step.boxes[a]); !ok) return ok.error();
     }
+    tell_ahead(clock + 1);
     iteration.boxes_ = &step.boxes;
     for (std::size_t i = 0; i < step.tile.points.size(); ++i) {
       iteration.point_ = &step.tile.points[i];
@@ -167,6 +177,44 @@ Result<LoopStats> LoopRunner::run(const Body& body) {
   stats.remote_bytes = bytes;
   stats.seconds = seconds_since(start);
   return stats;
+}
+
+Status LoopRunner::foretell(const Loop& loop, AccessListener& listener) {
+  std::vector<bool> written(arrays_.size(), false);
+  for (std::size_t a = 0; a < array_of_.size(); ++a) {
+    if (loop.accesses[a].mode != ArrayAccess::Mode::kRead) {
+      written[array_of_[a]] = true;
+    }
+  }
+  std::vector<std::vector<Use>> ahead;
+  for (int clock = 0; clock < schedule_.clocks(); ++clock) {
+    auto& uses = ahead.emplace_back();
+    for (int rank = 0; rank < ranks_->size(); ++rank) {
+      const Tile tile = schedule_.tile(rank, clock);
+      const auto boxes = boxes_of(loop, tile);
+      if (!boxes) return boxes.error();
+      for (std::size_t a = 0; a < arrays_.size(); ++a) {
+        for (const auto& memory : arrays_[a]->here((*boxes)[a])) {
+          uses.push_back({memory, written[a]});
+        }
+      }
+    }
+  }
+  ahead_ = std::move(ahead);
+  listener_ = &listener;
+  return {};
+}
+
+// After the last clock comes the first of the next pass.
+void LoopRunner::tell_ahead(int clock) {
+  if (listener_ == nullptr) return;
+  const auto at = static_cast<std::size_t>(clock % schedule_.clocks());
+  for (const Use& use : ahead_[at]) {
+    const double lines = lines_of(use.memory.size());
+    listener_->touch(use.memory.data(), use.memory.size(), lines,
+                     use.written ? lines : 0);
+  }
+  listener_->tell();
 }
 
 // Rank by rank, so that the sums have the same bits in every run.

@@ -14,6 +14,7 @@
 
 #include "training/loops/schedule.h"
 #include "training/loops/shared_array.h"
+#include "training/placement/access_listener.h"
 
 namespace thermocline {
 
@@ -59,6 +60,12 @@ class LoopRunner {
   /// The whole loop once. Errors: of windows and barriers.
   Result<LoopStats> run(const Body& body);
 
+  /// From now on, the listener is told one clock ahead which of this rank's
+  /// rows all ranks will use: the schedule is known, so memory can be there in
+  /// time. The listener outlives the runner. Errors: as make(). Cost: once,
+  /// the tiles of all ranks.
+  Status foretell(const Loop& loop, AccessListener& listener);
+
   /// What this rank fetches at each clock, one box an array: its exact future.
   struct Step {
     Tile tile;
@@ -69,13 +76,25 @@ class LoopRunner {
  private:
   LoopRunner(Ranks& ranks, const Schedule& schedule,
              std::vector<SharedArray*> arrays);
+  // Of each array, what the accesses touch in a tile.
+  Result<std::vector<Box>> boxes_of(const Loop& loop, const Tile& tile) const;
+  void tell_ahead(int clock);
   Status apply_buffers();
+
+  // Memory here that is used at a clock.
+  struct Use {
+    std::span<const std::byte> memory;
+    bool written = false;
+  };
 
   Ranks* ranks_;
   Schedule schedule_;
   std::vector<SharedArray*> arrays_;
+  std::vector<std::size_t> array_of_;  // of each access
   std::vector<Step> steps_;
   std::vector<std::map<std::int64_t, float>> buffers_;
+  AccessListener* listener_ = nullptr;
+  std::vector<std::vector<Use>> ahead_;  // by clock
 };
 
 }  // namespace thermocline

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "training/ranks/window_in.h"
+
 namespace thermocline {
 
 bool Box::holds(std::span<const std::int64_t> at) const {
@@ -23,7 +25,8 @@ std::size_t Box::offset(std::span<const std::int64_t> at) const {
 
 Result<SharedArray> SharedArray::make(Ranks& ranks, std::string name,
                                       std::vector<std::int64_t> shape,
-                                      std::vector<std::int64_t> cuts) {
+                                      std::vector<std::int64_t> cuts,
+                                      std::span<std::byte> memory) {
   SharedArray out;
   for (const std::int64_t n : shape) {
     if (n < 1) {
@@ -50,9 +53,10 @@ Result<SharedArray> SharedArray::make(Ranks& ranks, std::string name,
   }
   for (std::size_t k = 1; k < shape.size(); ++k) out.row_ *= shape[k];
   const auto me = static_cast<std::size_t>(ranks.rank());
-  auto window = ranks.window(
+  const std::size_t bytes =
       static_cast<std::size_t>((cuts[me + 1] - cuts[me]) * out.row_) *
-      sizeof(float));
+      sizeof(float);
+  auto window = window_in(ranks, bytes, memory);
   if (!window) return window.error().within("array " + name);
   out.ranks_ = &ranks;
   out.name_ = std::move(name);
@@ -113,6 +117,20 @@ void SharedArray::each_run(const Box& box, Action&& action) const {
     }
     if (k == 0) return;
   }
+}
+
+std::vector<std::span<const std::byte>> SharedArray::here(
+    const Box& box) const {
+  std::vector<std::span<const std::byte>> out;
+  for (std::size_t k = 0; k < shape_.size(); ++k) {
+    if (box.high[k] < box.low[k]) return out;
+  }
+  const std::span<const std::byte> local = window_->local();
+  each_run(box, [&](Place where, std::size_t, std::size_t elements) {
+    if (where.rank != ranks_->rank()) return;
+    out.push_back(local.subspan(where.byte, elements * sizeof(float)));
+  });
+  return out;
 }
 
 Status SharedArray::fetch(Box& box) {

@@ -27,10 +27,13 @@ struct Box {
 class SharedArray {
  public:
   /// All ranks together. The rows [cuts[r], cuts[r + 1]) lie with rank r; no
-  /// cuts: equal parts. Zeros. Errors: kInvalid (shape), kIo.
+  /// cuts: equal parts. `memory`: where this rank's lie (window_in.h). Values
+  /// begin at zero, or as they are in `memory`. Errors: kInvalid (shape, too
+  /// little memory), kIo.
   static Result<SharedArray> make(Ranks& ranks, std::string name,
                                   std::vector<std::int64_t> shape,
-                                  std::vector<std::int64_t> cuts = {});
+                                  std::vector<std::int64_t> cuts = {},
+                                  std::span<std::byte> memory = {});
 
   const std::string& name() const { return name_; }
   const std::vector<std::int64_t>& shape() const { return shape_; }
@@ -46,6 +49,9 @@ class SharedArray {
   /// The whole array: for setting up and reading results, between barriers.
   Status fill(const std::vector<float>& values);
   Result<std::vector<float>> whole();
+
+  /// The memory of this rank's rows that a rectangle touches.
+  std::vector<std::span<const std::byte>> here(const Box& box) const;
 
   /// Bytes that went to or came from other ranks.
   std::int64_t remote_bytes() const { return remote_bytes_; }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <thread>
 
+#include "training/ranks/window_in.h"
+
 namespace thermocline {
 namespace {
 
@@ -26,8 +28,21 @@ ParameterTable::ParameterTable(Ranks& ranks, const TableOptions& options,
       pending_(order, static_cast<std::uint64_t>(options.seed) * 1000 +
                           static_cast<std::uint64_t>(ranks.rank())) {}
 
+std::size_t ParameterTable::row_bytes(const TableOptions& options) {
+  return static_cast<std::size_t>(options.columns) * sizeof(float) *
+         (options.step > 0 ? 4 : 1);
+}
+
+std::size_t ParameterTable::bytes_here(const Ranks& ranks,
+                                       const TableOptions& options) {
+  const std::int64_t first = options.rows * ranks.rank() / ranks.size();
+  const std::int64_t end = options.rows * (ranks.rank() + 1) / ranks.size();
+  return static_cast<std::size_t>(end - first) * row_bytes(options);
+}
+
 Result<ParameterTable> ParameterTable::make(Ranks& ranks,
-                                            const TableOptions& options) {
+                                            const TableOptions& options,
+                                            std::span<std::byte> memory) {
   if (options.rows < 1 || options.columns < 1) {
     return invalid("a table of " + std::to_string(options.rows) + " rows and " +
                    std::to_string(options.columns) +
@@ -44,10 +59,7 @@ Result<ParameterTable> ParameterTable::make(Ranks& ranks,
   for (int r = 0; r <= ranks.size(); ++r) {
     out.cuts_.push_back(options.rows * r / ranks.size());
   }
-  const auto me = static_cast<std::size_t>(ranks.rank());
-  auto window =
-      ranks.window(static_cast<std::size_t>(out.cuts_[me + 1] - out.cuts_[me]) *
-                   out.row_bytes());
+  auto window = window_in(ranks, bytes_here(ranks, options), memory);
   if (!window) return window.error().within("table");
   out.window_ = *std::move(window);
   auto clocks = ranks.window(sizeof(std::int64_t));
@@ -62,11 +74,6 @@ Result<ParameterTable> ParameterTable::make(Ranks& ranks,
     if (auto ok = out.fill(zeros); !ok) return ok.error();
   }
   return out;
-}
-
-std::size_t ParameterTable::row_bytes() const {
-  return static_cast<std::size_t>(options_.columns) * sizeof(float) *
-         (revises() ? 4 : 1);
 }
 
 std::pair<int, std::size_t> ParameterTable::place(std::int64_t row) const {
@@ -114,6 +121,7 @@ Status ParameterTable::fetch(const std::vector<std::int64_t>& rows,
     cached.values.resize(row_bytes() / sizeof(float));
     const auto [rank, offset] = place(row);
     if (!revises()) window_->read(rank, offset, cached.values);
+    if (heat_) heat_->read(rank, offset, row_bytes());
     stats_.fetched_bytes += static_cast<std::int64_t>(row_bytes());
   }
   auto ok = revises() ? read_revised(rows) : window_->flush();
@@ -158,6 +166,11 @@ void ParameterTable::add(std::int64_t row, std::span<const float> delta) {
 
 Status ParameterTable::send(
     const std::vector<PendingUpdates::Update>& updates) {
+  for (const auto& update : updates) {
+    if (!heat_) break;
+    const auto [rank, offset] = place(update.row);
+    heat_->changed(rank, offset, row_bytes());
+  }
   if (revises()) return revise_rows(updates).within("table");
   for (const auto& update : updates) {
     const auto [rank, offset] = place(update.row);
@@ -170,6 +183,19 @@ Status ParameterTable::send(
 
 Result<std::int64_t> ParameterTable::communicate(std::int64_t bytes) {
   if (options_.staleness == 0) return std::int64_t{0};
+  if (bandwidth_ == nullptr) return communicate_within(bytes);
+  const auto granted = bandwidth_->take_now(
+      static_cast<Bytes>(std::max<std::int64_t>(0, bytes)));
+  const auto used = communicate_within(static_cast<std::int64_t>(granted));
+  if (used) bandwidth_->give_back(granted - static_cast<Bytes>(*used));
+  return used;
+}
+
+void ParameterTable::wait_for_bandwidth(std::size_t rows) {
+  if (bandwidth_ != nullptr && rows > 0) bandwidth_->take(rows * row_bytes());
+}
+
+Result<std::int64_t> ParameterTable::communicate_within(std::int64_t bytes) {
   // A row is sent and read back; to be revised, it is read before, too.
   const std::size_t each = (revises() ? 3 : 2) * row_bytes();
   const auto rows =
@@ -196,9 +222,20 @@ Status ParameterTable::send_in_turn() {
   return ranks_->barrier();
 }
 
+Status ParameterTable::tell_heat(AccessListener& listener) {
+  auto heat = RowHeat::make(*ranks_, window_->local(), listener);
+  if (!heat) return heat.error().within("table");
+  heat_.emplace(*std::move(heat));
+  return {};
+}
+
 Status ParameterTable::tick() {
+  if (heat_) {
+    if (auto ok = heat_->tell(); !ok) return std::move(ok).within("table");
+  }
   ++clock_;
   if (options_.staleness == 0) {
+    wait_for_bandwidth(pending_.size());
     const auto from = Clock::now();
     if (auto ok = send_in_turn(); !ok) return ok;
     stats_.waiting_seconds += seconds_since(from);
@@ -209,7 +246,9 @@ Status ParameterTable::tick() {
   // Additions of clocks up to clock_ - 1 - hold must be out before the clock
   // that promises them is announced.
   const std::int64_t promised = clock_ - options_.hold;
-  if (auto ok = send(pending_.take(promised - 1, 0)); !ok) return ok;
+  const auto due = pending_.take(promised - 1, 0);
+  wait_for_bandwidth(due.size());
+  if (auto ok = send(due); !ok) return ok;
   if (promised > 0) clocks_->fetch_add(ranks_->rank(), 0, 1);
   return {};
 }

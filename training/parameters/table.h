@@ -21,8 +21,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
+#include "training/bandwidth.h"
 #include "training/parameters/pending.h"
+#include "training/parameters/row_heat.h"
 #include "training/ranks/ranks.h"
 
 namespace thermocline {
@@ -64,8 +67,13 @@ struct TableStats {
 
 class ParameterTable {
  public:
-  /// All ranks together. Errors: kInvalid (options), kNotFound (order), kIo.
-  static Result<ParameterTable> make(Ranks& ranks, const TableOptions& options);
+  /// All ranks together. `memory`: where this rank's rows lie (window_in.h).
+  /// Errors: kInvalid (options, too little memory), kNotFound (order), kIo.
+  static Result<ParameterTable> make(Ranks& ranks, const TableOptions& options,
+                                     std::span<std::byte> memory = {});
+  /// Bytes of the rows that lie with this rank.
+  static std::size_t bytes_here(const Ranks& ranks,
+                                const TableOptions& options);
 
   std::int64_t clock() const { return clock_; }
 
@@ -81,6 +89,16 @@ class ParameterTable {
   /// Ends this clock: sends what the bound asks for. Collective if staleness
   /// is 0.
   Status tick();
+
+  /// From now on the listener is told, at clocks, how often all ranks read and
+  /// change the rows that lie here: row importance as heat. A daemon moves only
+  /// memory that is the process's own, so give make() some. Collective.
+  Status tell_heat(AccessListener& listener);
+
+  /// From now on, what communicate() may use is what the bandwidth has left at
+  /// the time, and what the bound asks for waits for its turn. `bandwidth`
+  /// outlives the table.
+  void share(Bandwidth& bandwidth) { bandwidth_ = &bandwidth; }
 
   /// The whole table with all additions. Collective; sends everything first.
   Result<std::vector<float>> whole();
@@ -98,11 +116,14 @@ class ParameterTable {
     std::int64_t clock = -1;    // all additions of clocks before it are in it
   };
   ParameterTable(Ranks& ranks, const TableOptions& options, SendOrder order);
-  std::size_t row_bytes() const;
+  std::size_t row_bytes() const { return row_bytes(options_); }
+  static std::size_t row_bytes(const TableOptions& options);
   std::pair<int, std::size_t> place(std::int64_t row) const;
   Result<std::int64_t> announced_by_all(std::int64_t at_least);
   Status fetch(const std::vector<std::int64_t>& rows, std::int64_t clock);
   Status send(const std::vector<PendingUpdates::Update>& updates);
+  Result<std::int64_t> communicate_within(std::int64_t bytes);
+  void wait_for_bandwidth(std::size_t rows);
   Status send_in_turn();
   // table_revision.cc: what differs with a step.
   bool revises() const { return options_.step > 0; }
@@ -122,6 +143,8 @@ class ParameterTable {
   std::int64_t known_ = 0;  // that all ranks have announced
   std::map<std::int64_t, Cached> cache_;
   PendingUpdates pending_;
+  std::optional<RowHeat> heat_;
+  Bandwidth* bandwidth_ = nullptr;
   TableStats stats_;
 };
 
