@@ -26,6 +26,21 @@ TEST_F(TrainCommand, TrainsAndReports) {
   EXPECT_FALSE(std::filesystem::exists(file("agent.pt.checkpoint")));
 }
 
+TEST_F(TrainCommand, TracesOfManyHostsTrainOneAgent) {
+  job_.machine.name = "another host";
+  job_.machine.tiers[1].capacity = Bytes{1} << 33;
+  write("b.slow.trace", job_.run("all_slow", std::vector<Nanos>(20, 5000000)));
+  write("b.fast.trace", job_.run("all_fast", std::vector<Nanos>(20, 1000000)));
+  const Ended done = run("-o agent.pt --json " + tiny_ +
+                         "b.fast.trace slow.trace fast.trace b.slow.trace");
+  ASSERT_EQ(done.status, 0) << done.err;
+  const auto json = nlohmann::json::parse(done.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << done.out;
+  EXPECT_TRUE(json["notes"].empty()) << "all four are measured: " << done.out;
+  const auto agent = Agent::load(file("agent.pt"));
+  ASSERT_TRUE(agent.has_value()) << agent.error().message;
+}
+
 TEST_F(TrainCommand, SaysWhatIsModelled) {
   const Ended done = run("-o agent.pt " + tiny_ + "slow.trace");
   ASSERT_EQ(done.status, 0) << done.err;
