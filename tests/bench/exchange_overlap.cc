@@ -130,14 +130,10 @@ int main(int argc, char** argv) {
   app.add_option("--fraction", settings.fraction)->check(CLI::Range(0., 1.));
   app.add_option("--epochs", settings.epochs)->check(CLI::Range(1, 10000));
   CLI11_PARSE(app, argc, argv);
-  const auto work = [&](thermocline::Ranks& ranks) {
-    if (auto ok = thermocline::measure(ranks, settings); !ok) {
-      std::fprintf(stderr, "exchange_overlap: rank %d: %s\n", ranks.rank(),
-                   ok.error().message.c_str());
-    }
+  const auto work =
+      [&](thermocline::Ranks& ranks) -> thermocline::Result<bool> {
+    if (auto ok = thermocline::measure(ranks, settings); !ok) return ok.error();
+    return true;
   };
-  auto ok = thermocline::run_job(settings.ranks, work);
-  if (ok) return 0;
-  std::fprintf(stderr, "exchange_overlap: %s\n", ok.error().message.c_str());
-  return 1;
+  return thermocline::run_program("exchange_overlap", settings.ranks, work);
 }

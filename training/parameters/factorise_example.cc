@@ -140,38 +140,39 @@ Result<bool> compare_steps(Ranks& ranks, const Settings& settings) {
 }
 
 int run(const Settings& settings) {
+  struct Part {
+    const char* name;
+    Result<bool> (*compare)(Ranks&, const Settings&);
+  };
+  constexpr Part kParts[] = {{"order", compare_orders},
+                             {"budget", compare_budgets},
+                             {"steps", compare_steps}};
   int failed = 0;
-  const auto asked = [&](const char* part) {
-    return std::count(settings.parts.begin(), settings.parts.end(), part) > 0;
-  };
-  const auto told = [&](Ranks& ranks, const Result<bool>& good) {
-    if (!good) {
-      std::fprintf(stderr, "factorise_example: rank %d: %s\n", ranks.rank(),
-                   good.error().message.c_str());
-    }
-    if (ranks.rank() == 0 && (!good || (settings.check && !*good))) failed = 1;
-  };
   const auto counts =
       started_by_mpirun() ? std::vector<int>{1} : settings.ranks;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const auto work = [&](Ranks& ranks) {
-      if (asked("order")) {
-        if (i == 0 && ranks.rank() == 0) {
+    const auto work = [&](Ranks& ranks) -> Result<bool> {
+      bool good = true;
+      for (const Part& part : kParts) {
+        const bool in_order = part.compare == compare_orders;
+        // The others are for the last number of ranks alone.
+        if (!in_order && i + 1 < counts.size()) continue;
+        if (std::count(settings.parts.begin(), settings.parts.end(),
+                       part.name) == 0) {
+          continue;
+        }
+        if (in_order && i == 0 && ranks.rank() == 0) {
           std::printf("%5s %10s %20s %15s %15s\n", "ranks", "in order",
                       "as the serial loop", "data-parallel",
                       "at its best rate");
         }
-        told(ranks, compare_orders(ranks, settings));
+        const auto holds = part.compare(ranks, settings);
+        if (!holds) return holds.error();
+        good = good && *holds;
       }
-      if (i + 1 < counts.size()) return;
-      if (asked("budget")) told(ranks, compare_budgets(ranks, settings));
-      if (asked("steps")) told(ranks, compare_steps(ranks, settings));
+      return good || !settings.check;
     };
-    if (auto ok = run_job(counts[i], work); !ok) {
-      std::fprintf(stderr, "factorise_example: %s\n",
-                   ok.error().message.c_str());
-      return 1;
-    }
+    failed |= run_program("factorise_example", counts[i], work);
   }
   return failed;
 }
