@@ -315,25 +315,22 @@ class MpiRanks final : public Ranks {
     return std::unique_ptr<Window>(std::move(out));
   }
 
-  // For the time when the job does not call MPI itself: while it does, this
-  // gives way, but not for ever, since to put is not to let others' puts in.
+  // For the time when the job does not call MPI itself. While it does, this
+  // looks seldom, for its wakings cost more than they are worth; but it looks,
+  // since to put is not to let others' puts in.
   void poll() {
-    constexpr int kGivesWay = 10;
+    using std::chrono::microseconds;
     ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; by default 20 us last 70
     std::uint64_t seen = 0;
-    for (int gave_way = 0; !stop_;) {
+    while (!stop_) {
+      if (const auto lock = library_.turn.try_take(); lock) {
+        int flag = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
+                   MPI_STATUS_IGNORE);
+      }
       const auto calls = library_.turn.calls();
       const bool busy = std::exchange(seen, calls) != calls;
-      gave_way = busy ? (gave_way + 1) % kGivesWay : 0;
-      if (gave_way == 0) {
-        const auto lock = library_.turn.try_take();
-        int flag = 0;
-        if (lock) {
-          MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
-                     MPI_STATUS_IGNORE);
-        }
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      std::this_thread::sleep_for(microseconds(busy ? 200 : 20));
     }
   }
 
