@@ -51,7 +51,10 @@ struct TrainingState::Parts {
   void put(std::vector<Piece>& to, const std::string& name,
            const torch::Tensor& tensor) {
     if (!tensor.defined()) return;
-    held.push_back(tensor.detach().cpu().contiguous());
+    // Most are: three calls through the dispatcher saved, of a small tensor the
+    // larger part.
+    const bool as_it_is = tensor.is_cpu() && tensor.is_contiguous();
+    held.push_back(as_it_is ? tensor : tensor.detach().cpu().contiguous());
     const torch::Tensor& flat = held.back();
     to.push_back({name, tensor_type_name(flat), flat.sizes().vec(),
                   bytes_of(flat.data_ptr(), flat.nbytes()), 0});
