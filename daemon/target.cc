@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "daemon/locked_memory.h"
 #include "daemon/page_moves.h"
@@ -23,11 +24,13 @@ Target::Target(Kernel& kernel, const Machine& machine, Process process,
                Options options)
     : kernel_(&kernel),
       machine_(&machine),
+      tiers_(machine.tiers.size()),
       process_(std::move(process)),
       options_(options),
       page_bytes_(kernel.page_bytes()),
       map_(options.region_bytes),
-      pages_in_(machine.tiers.size(), 0) {}
+      pages_in_(machine.tiers.size(), 0),
+      slice_(options.pages_per_window) {}
 
 Result<Target> Target::attach(Kernel& kernel, const Machine& machine, int pid,
                               Options options) {
@@ -60,8 +63,8 @@ Status Target::refresh() {
   if (process->zombie) return not_found(name + " has ended");
   process_.name = process->name;  // changes when the process calls exec
   if (auto status = read_maps(); !status) return status;
-  auto status = ask();
   glance();
+  auto status = ask();
   swing_.end_window();
   ++window_;
   return status;
@@ -103,7 +106,8 @@ void Target::glance() {
   Bytes resident = 0;
   Bytes shared = 0;
   if (!(words >> size >> resident >> shared)) return;
-  swing_.see((resident - std::min(resident, shared)) * page_bytes_);
+  resident_ = (resident - std::min(resident, shared)) * page_bytes_;
+  swing_.see(resident_);
 }
 
 void Target::read_bound_areas() {
@@ -150,7 +154,7 @@ void Target::for_each_region(const Area& area, Each each) const {
 
 void Target::notice_growth() {
   seen_.resize(map_.regions().size());
-  pages_.resize(seen_.size() * machine_->tiers.size());
+  pages_.resize(seen_.size() * tiers_);
   for (ObjectId id = 0; id < seen_.size(); ++id) {
     const auto& region = map_.region(id);
     auto& seen = seen_[id];
@@ -172,7 +176,7 @@ void Target::forget_unmapped() {
     for_each_region(area, [&](ObjectId id) { mapped[id] = true; });
   }
   for (ObjectId id = 0; id < seen_.size(); ++id) {
-    for (TierId t = 0; !mapped[id] && t < machine_->tiers.size(); ++t) {
+    for (TierId t = 0; !mapped[id] && t < tiers_; ++t) {
       set_pages(id, t, 0);
     }
   }
@@ -195,18 +199,33 @@ Status Target::ask() {
     seen_[queue_.front()].queued = false;
     queue_.pop_front();
   }
-  const auto rest = std::min<std::uint64_t>(at_once - ids.size(), size());
+  const auto slice = std::max<std::uint64_t>(1, slice_ / pages_each);
+  const auto rest =
+      std::min<std::uint64_t>({at_once - ids.size(), slice, size()});
   for (std::uint64_t i = 0; i < rest; ++i) {
     rolling_ = rolling_ + 1 < size() ? rolling_ + 1 : 0;
     if (!seen_[rolling_].queued) ids.push_back(static_cast<ObjectId>(rolling_));
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  const auto asked = ask_about(ids);
-  return asked ? Status{} : Status{asked.error()};
+  const auto changed = ask_about(ids);
+  if (!changed) return changed.error();
+  settle(*changed);
+  return {};
 }
 
-Result<std::uint64_t> Target::ask_about(std::span<const ObjectId> ids) {
+void Target::settle(bool changed) {
+  const Bytes grown =
+      std::max(resident_, settled_at_) - std::min(resident_, settled_at_);
+  settled_at_ = resident_;
+  if (changed || grown >= map_.region_bytes()) {
+    slice_ = options_.pages_per_window;
+  } else if (slice_ > options_.pages_when_steady) {
+    slice_ = std::max(slice_ / 2, options_.pages_when_steady);
+  }
+}
+
+Result<bool> Target::ask_about(std::span<const ObjectId> ids) {
   std::vector<Address> pages;
   std::vector<std::size_t> ends;
   for (const auto id : ids) {
@@ -215,20 +234,20 @@ Result<std::uint64_t> Target::ask_about(std::span<const ObjectId> ids) {
   }
   const auto nodes = page_nodes(*kernel_, process_.pid, pages);
   if (!nodes) return nodes.error();
-  const auto tiers = machine_->tiers.size();
+  bool changed = false;
   std::size_t page = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    std::vector<std::uint32_t> counts(tiers, 0);
+    std::vector<std::uint32_t> counts(tiers_, 0);
     for (; page < ends[i]; ++page) {
       if ((*nodes)[page] < 0) continue;
       const TierId tier = machine_->tier_of_node((*nodes)[page]);
       if (tier != kNoTier) ++counts[tier];
     }
-    for (std::size_t t = 0; t < tiers; ++t) {
-      set_pages(ids[i], static_cast<TierId>(t), counts[t]);
+    for (std::size_t t = 0; t < tiers_; ++t) {
+      changed |= set_pages(ids[i], static_cast<TierId>(t), counts[t]);
     }
   }
-  return pages.size();
+  return changed;
 }
 
 template <typename Each>
@@ -252,40 +271,22 @@ std::vector<Address> Target::pages(ObjectId id) const {
   return out;
 }
 
-void Target::set_pages(ObjectId id, TierId tier, std::uint32_t pages) {
-  auto& now = pages_[id * machine_->tiers.size() + tier];
+bool Target::set_pages(ObjectId id, TierId tier, std::uint32_t pages) {
+  auto& now = pages_[id * tiers_ + tier];
   pages_in_[tier] += pages;
   pages_in_[tier] -= now;
-  now = pages;
-}
-
-Bytes Target::bytes(ObjectId id, TierId tier) const {
-  return pages_[id * machine_->tiers.size() + tier] * page_bytes_;
-}
-
-Bytes Target::bytes(ObjectId id) const {
-  Bytes sum = 0;
-  for (TierId t = 0; t < machine_->tiers.size(); ++t) sum += bytes(id, t);
-  return sum;
-}
-
-TierId Target::tier(ObjectId id) const {
-  TierId best = 0;
-  for (TierId t = 1; t < machine_->tiers.size(); ++t) {
-    if (bytes(id, t) > bytes(id, best)) best = t;
-  }
-  return best;
+  return std::exchange(now, pages) != pages;
 }
 
 Bytes Target::footprint() const {
   Bytes sum = 0;
-  for (TierId t = 0; t < machine_->tiers.size(); ++t) sum += footprint(t);
+  for (TierId t = 0; t < tiers_; ++t) sum += footprint(t);
   return sum;
 }
 
 void Target::note(const MoveOutcome& outcome) {
   if (outcome.pages_by_tier.empty()) return;
-  for (TierId t = 0; t < machine_->tiers.size(); ++t) {
+  for (TierId t = 0; t < tiers_; ++t) {
     set_pages(outcome.object, t,
               static_cast<std::uint32_t>(outcome.pages_by_tier[t]));
   }

@@ -5,7 +5,10 @@
 // move_pages where a bounded number of pages lie: regions never asked about
 // first, then those that were asked for with want(), then a rolling slice of
 // the rest. So a window costs the same however large the job is, and what is
-// known of a region may be some windows old.
+// known of a region may be some windows old. Of a job whose pages stay where
+// they are the slice halves from window to window, for to ask is most of what
+// a daemon with nothing to do takes (0.2 us a page); as soon as a page is seen
+// elsewhere, or the process has more or less memory, it is whole again.
 //
 // Managed are the pages that only this process can have written: private
 // writable mappings, anonymous or of a file, and what the loader wrote and
@@ -38,6 +41,8 @@ class Target {
   struct Options {
     Bytes region_bytes = 256 * 1024;          // power of two, >= a page
     std::uint64_t pages_per_window = 32'768;  // asked about in one refresh()
+    std::uint64_t pages_when_steady =
+        2'048;                      // the least, where nothing changes
     std::size_t regions = 262'144;  // at most; mappings beyond are unmanaged
     bool move_shared = false;
     bool move_bound = false;
@@ -71,7 +76,9 @@ class Target {
     return map_.find(address);
   }
   /// Bytes of the region that lie in a tier, as last seen.
-  Bytes bytes(ObjectId id, TierId tier) const;
+  Bytes bytes(ObjectId id, TierId tier) const {
+    return pages_[id * tiers_ + tier] * page_bytes_;
+  }
   Bytes bytes(ObjectId id) const;
   /// Where most of its bytes lie (the faster one of equals); 0 for none.
   TierId tier(ObjectId id) const;
@@ -111,15 +118,19 @@ class Target {
   void notice_growth();
   void forget_unmapped();
   Status ask();
-  Result<std::uint64_t> ask_about(std::span<const ObjectId> ids);
+  /// Returns whether one of them has pages elsewhere than was known.
+  Result<bool> ask_about(std::span<const ObjectId> ids);
+  void settle(bool changed);
   template <typename Each>
   void for_each_region(const Area& area, Each each) const;
   template <typename Each>
   void for_each_page(ObjectId id, Each each) const;
-  void set_pages(ObjectId id, TierId tier, std::uint32_t pages);
+  /// Returns whether that is news.
+  bool set_pages(ObjectId id, TierId tier, std::uint32_t pages);
 
   Kernel* kernel_;
   const Machine* machine_;
+  std::size_t tiers_;
   Process process_;
   Options options_;
   Bytes page_bytes_;
@@ -132,10 +143,29 @@ class Target {
   std::vector<std::uint64_t> pages_in_;  // by tier
   std::deque<ObjectId> queue_;           // to be asked about before the rest
   std::size_t rolling_ = 0;
+  std::uint64_t slice_;   // pages that the rolling look may ask about
+  Bytes resident_ = 0;    // as last seen
+  Bytes settled_at_ = 0;  // resident_ a window before
   std::int64_t window_ = 0;
   Swing swing_;
   Bytes unmanaged_ = 0;
   std::uint64_t malformed_ = 0;
 };
+
+// Here, for a window asks them of each region.
+inline Bytes Target::bytes(ObjectId id) const {
+  Bytes sum = 0;
+  for (std::size_t t = 0; t < tiers_; ++t) sum += pages_[id * tiers_ + t];
+  return sum * page_bytes_;
+}
+
+inline TierId Target::tier(ObjectId id) const {
+  const std::uint32_t* const pages = &pages_[id * tiers_];
+  std::size_t best = 0;
+  for (std::size_t t = 1; t < tiers_; ++t) {
+    if (pages[t] > pages[best]) best = t;
+  }
+  return static_cast<TierId>(best);
+}
 
 }  // namespace thermocline

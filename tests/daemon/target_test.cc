@@ -185,6 +185,38 @@ TEST_F(TargetTest, AWindowAsksAboutABoundedNumberOfPages) {
   EXPECT_EQ(target->footprint(1), 0u);
 }
 
+TEST_F(TargetTest, WhereNothingChangesItAsksLess) {
+  kernel.add_process(7, kBase, 64 * 64, 1);
+  const auto resident = [&](int pages) {
+    kernel.files["proc/7/statm"] =
+        "9999 " + std::to_string(pages) + " 0 0 0 0 0";
+  };
+  resident(64 * 64);
+  Target::Options options;
+  options.pages_per_window = 64 * 64;
+  options.pages_when_steady = 2 * 64;
+  auto target = attach(options);
+  ASSERT_TRUE(target);
+  const auto asked_in_a_window = [&] {
+    kernel.calls.clear();
+    EXPECT_TRUE(target->refresh());
+    std::size_t asked = 0;
+    for (const auto& call : kernel.calls) asked += call.pages.size();
+    return asked;
+  };
+  for (int window = 0; window < 8; ++window) asked_in_a_window();
+  EXPECT_EQ(asked_in_a_window(), 2u * 64);
+  // Somebody else moved its pages: found by the small slice, then by large.
+  for (auto& [page, node] : kernel.node_of) node = 0;
+  for (int window = 0; window < 40; ++window) asked_in_a_window();
+  EXPECT_EQ(target->footprint(0), 64 * 64 * kPage);
+  EXPECT_EQ(asked_in_a_window(), 2u * 64);
+  // It has given memory back.
+  resident(32 * 64);
+  asked_in_a_window();
+  EXPECT_EQ(asked_in_a_window(), 64u * 64);
+}
+
 TEST_F(TargetTest, LockedMemoryIsLeftAlone) {
   kernel.add_process(7, kBase, 128, 1);
   kernel.files["proc/7/maps"] =
