@@ -188,8 +188,13 @@ int run(Bytes bytes) {
     if (first <= 0) first = last;
   }
   const auto all = runs_of(memory, 1024);
-  print("mover", 0, memory, all.size(),
-        best_ns(memory, all, [&] { return memory.through_mover(all); }));
+  const double mover =
+      best_ns(memory, all, [&] { return memory.through_mover(all); });
+  print("mover", 0, memory, all.size(), mover);
+  if (memory.two_nodes()) {
+    std::printf("  the mover goes at %.0f %% of bare calls of 1,024 pages\n",
+                100 * last * static_cast<double>(all.size()) / mover);
+  }
   std::printf(
       "  a call takes %.0f ns beside its pages; runs of 1,024 go %.1f times as "
       "fast as page by page\n",

@@ -186,6 +186,13 @@ TEST_F(PageMoves, ProcessThatDiesBetweenQueryAndMove) {
   EXPECT_EQ(outcome.failed, (std::map<int, std::uint64_t>{{ESRCH, 64}}));
 }
 
+TEST_F(PageMoves, ProcessThatIsEndingHasNoMemoryToMove) {
+  kernel.call_error = EINVAL;
+  const auto outcome = promote(64);
+  EXPECT_TRUE(outcome.gone);
+  EXPECT_EQ(kernel.moves(), 0u);
+}
+
 TEST_F(PageMoves, NoRightToMove) {
   kernel.move_error = EPERM;
   const auto outcome = promote(64);
@@ -257,10 +264,13 @@ TEST(PageNodes, SaysWhatAWholeCallFailedFor) {
   const auto denied = page_nodes(kernel, 1, {&page, 1});
   ASSERT_FALSE(denied);
   EXPECT_EQ(denied.error().code, Error::Code::kPermission);
-  kernel.call_error = ESRCH;
-  const auto gone = page_nodes(kernel, 1, {&page, 1});
-  ASSERT_FALSE(gone);
-  EXPECT_EQ(gone.error().code, Error::Code::kNotFound);
+  // EINVAL: it is ending and has no memory any more.
+  for (const int error : {ESRCH, EINVAL}) {
+    kernel.call_error = error;
+    const auto gone = page_nodes(kernel, 1, {&page, 1});
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().code, Error::Code::kNotFound);
+  }
 }
 
 TEST(Movers, DryMovesNothing) {
