@@ -81,10 +81,12 @@ void print_place(const json& reply) {
     std::printf("tensor %.0f%s, ", number_in(reply, "tensor"),
                 reply.value("alive", true) ? "" : " (freed)");
   }
-  std::printf("0x%" PRIx64 " to 0x%" PRIx64 " of pid %.0f is in %s\n",
+  const auto where = reply.value("tier", json());
+  std::printf("0x%" PRIx64 " to 0x%" PRIx64 " of pid %.0f %s\n",
               reply.value("start", std::uint64_t{0}),
               reply.value("end", std::uint64_t{0}), number_in(reply, "pid"),
-              text_of(reply.value("tier", json("no memory yet"))).c_str());
+              where.is_null() ? "has no memory yet"
+                              : ("is in " + text_of(where)).c_str());
   const auto by_tier = reply.value("bytes_by_tier", json::object());
   for (const auto& [tier, unused] : by_tier.items()) {
     std::printf("  %-10s %s\n", tier.c_str(),

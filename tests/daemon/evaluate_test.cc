@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/daemon/child_on_terminal.h"
 #include "tests/daemon/recorded_jobs.h"
 
 namespace thermocline {
@@ -70,9 +71,9 @@ TEST_F(Evaluate, TablesAreForPeople) {
 
 TEST_F(Evaluate, ItIsStoppedWithATableOfWhatWasDone) {
   const std::string trace = chain();
-  Child child({THERMOCLINE, "evaluate", trace, "--fast-share", "0.5",
-               "--policies", "first_touch", "--steps", "100000", "--quiet"});
-  ::usleep(300'000);
+  ChildOnTerminal child({THERMOCLINE, "evaluate", trace, "--fast-share", "0.5",
+                         "--policies", "first_touch", "--steps", "100000"});
+  ASSERT_TRUE(child.said("first_touch")) << child.output();
   child.signal(SIGINT);
   EXPECT_EQ(child.wait(), 130);
   EXPECT_NE(child.output().find("[bound]"), std::string::npos)
@@ -130,9 +131,9 @@ TEST_F(Evaluate, TunedVariantsStandBesideTheirPolicies) {
 TEST_F(Evaluate, TuningThatIsStoppedKeepsWhatWasDone) {
   const std::string trace = chain();
   const std::string tuned = scratch / "tuned.json";
-  Child child({THERMOCLINE, "tune", trace, "-o", tuned, "--policies",
-               "interleave", "--steps", "100000", "--quiet"});
-  ::usleep(300'000);
+  ChildOnTerminal child({THERMOCLINE, "tune", trace, "-o", tuned, "--policies",
+                         "interleave", "--steps", "100000"});
+  ASSERT_TRUE(child.said("interleave")) << child.output();
   child.signal(SIGINT);
   EXPECT_EQ(child.wait(), 130);
   EXPECT_NE(child.output().find("stopped"), std::string::npos)

@@ -15,7 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-// A process that holds some memory that it has touched, until it is told.
+// A process that holds some memory that it has touched, and as much that it has
+// not, until it is told.
 class Holder {
  public:
   static constexpr std::size_t kBytes = std::size_t{4} << 20;
@@ -27,7 +28,7 @@ class Holder {
     pid_ = ::fork();
     if (pid_ == 0) {
       ::close(told[1]);
-      auto* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+      auto* memory = ::mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       std::memset(memory, 7, kBytes);
       auto written = ::write(tell[1], &memory, sizeof memory);
@@ -55,6 +56,8 @@ class Holder {
   std::uintptr_t memory() const {
     return reinterpret_cast<std::uintptr_t>(memory_);
   }
+  // Where a huge page does not reach, either.
+  std::uintptr_t untouched() const { return memory() + 2 * kBytes - (1 << 20); }
 
  private:
   int pid_ = -1;
@@ -227,6 +230,9 @@ TEST_F(Live, CommandsChangeARunningDaemon) {
       said({"attach", pid}),
       "0 pid " + pid + " is managed by the thermoclined on " + socket + "\n");
   EXPECT_NE(said({"attach", pid}).find("is managed already"),
+            std::string::npos);
+  EXPECT_NE(said({"query", "placement", std::to_string(holder.untouched())})
+                .find(" of pid " + pid + " has no memory yet\n"),
             std::string::npos);
   EXPECT_EQ(said({"budget", "64M"}), "0 moves may use 64.0 MiB/s\n");
   EXPECT_EQ(said({"budget"}), "0 moves may use 64.0 MiB/s\n");
