@@ -1,12 +1,15 @@
 #include "daemon/state_pool.h"
 
 #include <libpmemobj.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -17,18 +20,31 @@
 namespace thermocline {
 namespace {
 
-constexpr const char* kLayout = "thermocline_state";
-constexpr std::uint64_t kBlobType = 1;
-constexpr unsigned kPatience = 10;  // seconds a child may take to look
+// One that was begun before there were slots has another layout, of which the
+// library says that it is no pool of ours: it is set aside.
+constexpr const char* kLayout = "thermocline_state_slots";
+constexpr std::uint64_t kSlotType = 1;
+constexpr std::size_t kLeastSlot = std::size_t{1} << 20;
+// A child's patience to look: seconds of its own time, which only a damaged
+// pool takes, and by the clock, for a disk that does not answer. The latter is
+// no verdict: on a busy machine a child may get no time at all for a while.
+constexpr rlim_t kPatience = 10;
+constexpr unsigned kPatienceByClock = 120;
 
-struct Root {
-  PMEMoid blob;
-};
-
+// What a slot holds.
 struct Blob {
   std::uint64_t bytes;
   std::uint32_t crc;
   std::uint32_t unused;
+};
+
+// The state is written in turn into two slots, and eight bytes say which of
+// them counts. Slots are kept, and made larger by doubling: of a process that
+// was killed between a reservation and its publication, allocator and pool may
+// disagree later on (libpmemobj 1.12 then crashes in pmemobj_reserve).
+struct Root {
+  PMEMoid slots[2];
+  std::uint64_t writes;  // slots[writes % 2] counts; 0: neither
 };
 
 std::uint32_t checksum(const char* data, std::size_t bytes) {
@@ -40,13 +56,18 @@ Root* root_of(PMEMobjpool* pool) {
   return static_cast<Root*>(pmemobj_direct(root));
 }
 
+std::size_t room_in(PMEMoid slot) {
+  return slot.off == 0 ? 0 : pmemobj_alloc_usable_size(slot);
+}
+
 // None: what is there is not what it claims to be.
 std::optional<std::string> read_blob(PMEMobjpool* pool) {
   const auto* root = root_of(pool);
   if (root == nullptr) return std::nullopt;
-  if (root->blob.off == 0) return std::string();
-  const auto room = pmemobj_alloc_usable_size(root->blob);
-  const auto* blob = static_cast<const Blob*>(pmemobj_direct(root->blob));
+  if (root->writes == 0) return std::string();
+  const PMEMoid slot = root->slots[root->writes % 2];
+  const auto room = room_in(slot);
+  const auto* blob = static_cast<const Blob*>(pmemobj_direct(slot));
   if (blob == nullptr || room < sizeof(Blob) ||
       blob->bytes > room - sizeof(Blob)) {
     return std::nullopt;
@@ -56,32 +77,39 @@ std::optional<std::string> read_blob(PMEMobjpool* pool) {
   return std::string(data, blob->bytes);
 }
 
+// Makes the slot that does not count at least so large.
+bool make_room(PMEMobjpool* pool, PMEMoid& slot, std::size_t bytes) {
+  if (room_in(slot) >= bytes) return true;
+  if (slot.off != 0) pmemobj_free(&slot);
+  const auto size = std::bit_ceil(std::max(bytes, kLeastSlot));
+  return pmemobj_alloc(pool, &slot, size, kSlotType, nullptr, nullptr) == 0 ||
+         pmemobj_alloc(pool, &slot, bytes, kSlotType, nullptr, nullptr) == 0;
+}
+
 Status write_blob(PMEMobjpool* pool, std::string_view bytes) {
   auto* root = root_of(pool);
-  std::array<pobj_action, 4> actions{};
-  const PMEMoid fresh = pmemobj_reserve(pool, actions.data(),
-                                        sizeof(Blob) + bytes.size(), kBlobType);
-  if (fresh.off == 0) {
+  auto& slot = root->slots[(root->writes + 1) % 2];
+  if (bytes.size() > StatePool::kBytes ||
+      !make_room(pool, slot, sizeof(Blob) + bytes.size())) {
     return io("no room in the state's pool for " +
               std::to_string(bytes.size()) + " bytes");
   }
-  auto* blob = static_cast<Blob*>(pmemobj_direct(fresh));
+  auto* blob = static_cast<Blob*>(pmemobj_direct(slot));
   const Blob head{bytes.size(), checksum(bytes.data(), bytes.size()), 0};
   pmemobj_memcpy(pool, blob, &head, sizeof head, PMEMOBJ_F_MEM_NODRAIN);
   pmemobj_memcpy(pool, blob + 1, bytes.data(), bytes.size(), 0);
-  std::size_t count = 1;
-  if (root->blob.off != 0) {
-    pmemobj_defer_free(pool, root->blob, &actions[count++]);
-  }
-  pmemobj_set_value(pool, &actions[count++], &root->blob.pool_uuid_lo,
-                    fresh.pool_uuid_lo);
-  pmemobj_set_value(pool, &actions[count++], &root->blob.off, fresh.off);
-  if (pmemobj_publish(pool, actions.data(), count) == 0) return {};
-  pmemobj_cancel(pool, actions.data(), 1);
-  return io(std::string("the state's pool: ") + pmemobj_errormsg());
+  ++root->writes;
+  pmemobj_persist(pool, &root->writes, sizeof root->writes);
+  return {};
 }
 
-enum class Health : std::uint8_t { kWell, kDamaged, kInUse, kForbidden };
+enum class Health : std::uint8_t {
+  kWell,
+  kDamaged,
+  kInUse,
+  kForbidden,
+  kUnknown,  // nobody could look
+};
 
 // In a child process: opens, reads, and writes again what it read.
 Health try_out(const std::string& path) {
@@ -99,17 +127,27 @@ Health try_out(const std::string& path) {
   return Health::kWell;
 }
 
+// What the pool itself makes a process die of. All else came from outside: the
+// clock, whoever kills where memory is short.
+bool is_of_damage(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT ||
+         signal == SIGFPE || signal == SIGILL || signal == SIGXCPU;
+}
+
 Health health_of(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(kPatience);
+    const rlimit patience{kPatience, RLIM_INFINITY};
+    ::setrlimit(RLIMIT_CPU, &patience);
+    ::alarm(kPatienceByClock);
     ::_exit(static_cast<int>(try_out(path)));
   }
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (child < 0 || !WIFEXITED(status)) return Health::kDamaged;
-  return static_cast<Health>(WEXITSTATUS(status));
+  if (child < 0) return Health::kUnknown;
+  if (WIFEXITED(status)) return static_cast<Health>(WEXITSTATUS(status));
+  return is_of_damage(WTERMSIG(status)) ? Health::kDamaged : Health::kUnknown;
 }
 
 }  // namespace
@@ -154,6 +192,11 @@ Result<StatePool::Opened> StatePool::open(const std::string& path) {
       case Health::kInUse:
         return io("--state " + path +
                   " is in use by another thermoclined; choose another file");
+      case Health::kUnknown:
+        return io("--state " + path +
+                  " could not be looked at, so it was left alone: out of "
+                  "memory, or a disk that does not answer; try again, or "
+                  "choose another file");
       case Health::kForbidden:
         return permission("--state " + path + " may not be read and written");
       case Health::kDamaged: {
