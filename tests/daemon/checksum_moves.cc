@@ -5,9 +5,10 @@
 // A child whose threads write and verify every byte of its memory, over and
 // over, while its pages are moved between all memory nodes by what the daemon
 // moves with, until MOVES pages have been moved (default 200,000; MIB 32,
-// THREADS 2). Half of the memory may be huge pages. Every page has a pattern of
-// its own and a count of how often it was rewritten, so that a page lost, torn,
-// swapped with another or taken back to an older state is seen.
+// THREADS 2). Seven eighths of the memory may be huge pages. Every page has a
+// pattern of its own and a count of how often it was rewritten, so that a page
+// lost, torn, swapped with another or taken back to an older state is seen. The
+// mover waits until as many pages were verified as it has moved.
 //
 // Counted is a page that lay on another node before and lies on the one that it
 // was sent to now; what a huge page takes along is not. On a host with one node
@@ -16,6 +17,7 @@
 // table; exit status 0 when no byte was wrong, 1 when one was, 2 when it could
 // not run. SIGTERM and SIGINT end it early, with the verdict on what was moved
 // by then.
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -37,36 +39,49 @@ namespace thermocline {
 namespace {
 
 constexpr Bytes kPage = 4096;
+constexpr Bytes kHuge = 2 << 20;
+constexpr Bytes kBase = 8;  // one part in so many has no huge pages
 constexpr std::size_t kWords = kPage / sizeof(std::uint64_t);
 
 // What parent and child both see.
 struct Board {
   std::atomic<std::uint64_t> memory{0};
   std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> moved{0};     // pages
   std::atomic<std::uint64_t> verified{0};  // pages
   std::atomic<std::uint64_t> wrong{0};     // words
 };
 
-std::uint64_t pattern(std::uint64_t page, std::uint64_t round,
-                      std::uint64_t word) {
-  std::uint64_t x = (page << 40) ^ (round << 12) ^ word;
-  x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15;
+// Word W of a page is start + W * kStep: cheap, for the moves are what should
+// take the time.
+constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
+
+std::uint64_t start_of(std::uint64_t page, std::uint64_t round) {
+  const std::uint64_t x = ((page << 32) ^ round) * 0xbf58476d1ce4e5b9;
   return x ^ (x >> 29);
 }
 
 // Verifies its pages and rewrites them for the next round, until told to stop.
 void verify(Board& board, std::uint64_t* memory, std::size_t first,
-            std::size_t last) {
+            std::size_t last, std::uint64_t ahead) {
   for (std::uint64_t round = 0; !board.stop; ++round) {
     for (std::size_t page = first; page < last; ++page) {
       volatile std::uint64_t* const words = memory + page * kWords;
+      std::uint64_t was = start_of(page, round);
+      std::uint64_t will = start_of(page, round + 1);
       std::uint64_t wrong = 0;
-      for (std::size_t w = 0; w < kWords; ++w) {
-        wrong += words[w] != pattern(page, round, w);
-        words[w] = pattern(page, round + 1, w);
+      for (std::size_t w = 0; w < kWords; ++w, was += kStep, will += kStep) {
+        wrong += words[w] != was;
+        words[w] = will;
       }
       board.wrong += wrong;
       ++board.verified;
+      // Ahead of the mover by a round at most: what takes the time is to be
+      // the moves. (Where virtual CPUs take turns, a pause is the other's.)
+      do {
+        __builtin_ia32_pause();
+      } while (board.verified > board.moved + ahead && !board.stop &&
+               ::sched_yield() == 0);
     }
   }
 }
@@ -75,16 +90,19 @@ void verify(Board& board, std::uint64_t* memory, std::size_t first,
   // It ends when the mover says so, or with it; Ctrl-C is for the mover.
   std::signal(SIGINT, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  auto* const memory =
-      static_cast<std::uint64_t*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  if (memory == MAP_FAILED) ::_exit(3);
-  // The first half is what the kernel likes, the second one base pages.
-  ::madvise(memory + bytes / 16, bytes / 2, MADV_NOHUGEPAGE);
+  void* const room = ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) ::_exit(3);
+  auto* const memory = reinterpret_cast<std::uint64_t*>(
+      (reinterpret_cast<std::uintptr_t>(room) + kHuge - 1) / kHuge * kHuge);
+  ::madvise(memory, bytes - bytes / kBase, MADV_HUGEPAGE);
+  ::madvise(memory + (bytes - bytes / kBase) / 8, bytes / kBase,
+            MADV_NOHUGEPAGE);
   const std::size_t pages = bytes / kPage;
   for (std::size_t page = 0; page < pages; ++page) {
-    for (std::size_t w = 0; w < kWords; ++w) {
-      memory[page * kWords + w] = pattern(page, 0, w);
+    std::uint64_t word = start_of(page, 0);
+    for (std::size_t w = 0; w < kWords; ++w, word += kStep) {
+      memory[page * kWords + w] = word;
     }
   }
   board.memory = reinterpret_cast<std::uint64_t>(memory);
@@ -92,7 +110,8 @@ void verify(Board& board, std::uint64_t* memory, std::size_t first,
   const auto count = static_cast<std::size_t>(threads);
   for (std::size_t i = 0; i < count; ++i) {
     all.emplace_back([&, i] {
-      verify(board, memory, pages * i / count, pages * (i + 1) / count);
+      verify(board, memory, pages * i / count, pages * (i + 1) / count,
+             4 * pages);
     });
   }
   for (auto& one : all) one.join();
@@ -124,6 +143,7 @@ Machine tiers_of(const std::vector<int>& nodes) {
 struct Count {
   std::uint64_t asked = 0;
   std::uint64_t arrived = 0;
+  std::uint64_t huge = 0;  // of those that arrived, in orders with huge pages
   std::uint64_t dragged = 0;
   std::uint64_t orders = 0;
 };
@@ -177,7 +197,7 @@ std::uint64_t call(Kernel& kernel, int pid, const std::vector<Address>& pages,
 
 // Moves random runs of pages to random nodes, both directions at once, while
 // the target lives and until told to stop.
-Count shuttle(Kernel& kernel, int pid, const Board& board, std::size_t pages,
+Count shuttle(Kernel& kernel, int pid, Board& board, std::size_t pages,
               const std::vector<int>& nodes, std::uint64_t moves) {
   const auto machine = tiers_of(nodes);
   Count count;
@@ -185,30 +205,40 @@ Count shuttle(Kernel& kernel, int pid, const Board& board, std::size_t pages,
   std::mt19937_64 random(1);
   while (count.arrived < moves && teller.tell(count) &&
          ::waitpid(pid, nullptr, WNOHANG) == 0) {
-    const std::size_t run = 1 + random() % kPagesPerMove;
+    const std::size_t run = 1 + random() % (4 * kPagesPerMove);
     const std::size_t first = random() % pages;
+    // Not both kinds of memory in one order.
+    const std::size_t border = pages - pages / kBase;
+    const std::size_t end = first < border ? border : pages;
     MoveOrder order;
     order.to = static_cast<TierId>(random() % nodes.size());
-    for (std::size_t i = first; i < std::min(pages, first + run); ++i) {
+    for (std::size_t i = first; i < std::min(end, first + run); ++i) {
       order.pages.push_back(board.memory + i * kPage);
     }
     ++count.orders;
     count.asked += order.pages.size();
     if (nodes.size() == 1) {
       count.arrived += call(kernel, pid, order.pages, nodes[0]);
-      continue;
+    } else {
+      const auto outcome = move_pages_of(kernel, machine, pid, {&order, 1})[0];
+      count.arrived += outcome.moved;
+      count.dragged += outcome.dragged;
+      count.huge += outcome.huge ? outcome.moved : 0;
     }
-    for (const auto& one : move_pages_of(kernel, machine, pid, {&order, 1})) {
-      count.arrived += one.moved;
-      count.dragged += one.dragged;
+    board.moved = count.arrived;
+    while (board.verified < count.arrived && !stop_asked() &&
+           ::waitpid(pid, nullptr, WNOHANG) == 0) {
+      std::this_thread::yield();
+      __builtin_ia32_pause();
     }
   }
   return count;
 }
 
 // Each page once more, after the last move. False when the target has gone.
-bool verify_all(const Board& board, int pid, std::size_t pages) {
+bool verify_all(Board& board, int pid, std::size_t pages) {
   const auto seen = board.verified.load();
+  board.moved = seen + 2 * pages;
   while (board.verified < seen + 2 * pages) {
     if (::waitpid(pid, nullptr, WNOHANG) != 0) return false;
     ::usleep(1000);
@@ -244,8 +274,9 @@ int run(std::uint64_t moves, Bytes bytes, int threads) {
               nodes.size() < 2 ? " (one: calls, but no copies)" : "");
   std::printf("pages moved %lu of %lu asked for, in %lu orders and %.1f s\n",
               count.arrived, count.asked, count.orders, took.count());
-  if (count.dragged > 0) {
-    std::printf("moved along %lu, of huge pages\n", count.dragged);
+  if (count.huge > 0) {
+    std::printf("in huge pages %lu of them; %lu more were moved along\n",
+                count.huge, count.dragged);
   }
   std::printf("pages verified %lu\n", board.verified.load());
   std::printf("words wrong %lu\n", board.wrong.load());
