@@ -7,6 +7,7 @@
 #include <set>
 
 #include "estimator/machine.h"
+#include "tests/daemon/child_on_terminal.h"
 #include "tests/daemon/commands.h"
 
 namespace thermocline {
@@ -190,7 +191,7 @@ TEST_F(ProbeCommand, HmatOrTheRemedy) {
 TEST_F(ProbeCommand, InterruptedItLeavesNothing) {
   Child child({THERMOCLINE, "probe", "--repeats", "1000", "-o",
                scratch / "machine.json"});
-  ::usleep(300'000);
+  ASSERT_TRUE(hears(child.pid(), SIGINT)) << child.output();
   child.signal(SIGINT);
   const int status = child.wait();
   EXPECT_EQ(status, 130) << child.output();

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/daemon/child_on_terminal.h"
 #include "tests/daemon/recorded_jobs.h"
 
 namespace thermocline {
@@ -176,9 +177,9 @@ TEST_F(Report, WhatItCannotShowItRefuses) {
 TEST_F(Report, AStoppedOneShowsWhatWasDone) {
   const std::string trace = chain();
   const std::string page = scratch / "page.html";
-  Child child({THERMOCLINE, "report", trace, "-o", page, "--policies",
-               "first_touch,hottest_first", "--steps", "100000", "--quiet"});
-  ::usleep(500'000);
+  ChildOnTerminal child({THERMOCLINE, "report", trace, "-o", page, "--policies",
+                         "first_touch,hottest_first", "--steps", "100000"});
+  ASSERT_TRUE(child.said("first_touch")) << child.output();
   child.signal(SIGINT);
   EXPECT_EQ(child.wait(), 130);
   EXPECT_NE(child.output().find("stopped"), std::string::npos)

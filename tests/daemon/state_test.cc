@@ -2,8 +2,11 @@
 #include "daemon/state.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -162,6 +165,36 @@ TEST(StatePoolFile, DamageIsSetAside) {
   reopened();
   std::filesystem::resize_file(path, 12'345);
   reopened();
+}
+
+// What the child that looks at a pool dies of; 0: nothing.
+std::atomic<int> deadly = 0;
+
+TEST(StatePoolFile, OnlyItsOwnFaultCondemnsAPool) {
+  const auto die = [] {
+    if (deadly != 0) ::raise(deadly);
+  };
+  ASSERT_EQ(::pthread_atfork(nullptr, nullptr, die), 0);
+  Scratch scratch;
+  const auto path = scratch / "state";
+  {
+    auto opened = StatePool::open(path);
+    ASSERT_TRUE(opened) << opened.error().message;
+    ASSERT_TRUE(opened->pool.write("kept"));
+  }
+  for (const int signal : {SIGALRM, SIGKILL}) {
+    deadly = signal;
+    const auto opened = StatePool::open(path);
+    deadly = 0;
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message.find("left alone"), std::string::npos);
+    EXPECT_EQ(StatePool::open(path)->bytes, "kept");
+  }
+  deadly = SIGXCPU;
+  const auto opened = StatePool::open(path);
+  deadly = 0;
+  ASSERT_TRUE(opened);
+  EXPECT_NE(opened->notice.find("damaged"), std::string::npos);
 }
 
 TEST(StatePoolFile, AFullDiskIsSaid) {
