@@ -39,9 +39,10 @@ struct Blob {
 };
 
 // The state is written in turn into two slots, and eight bytes say which of
-// them counts. Slots are kept, and made larger by doubling: of a process that
-// was killed between a reservation and its publication, allocator and pool may
-// disagree later on (libpmemobj 1.12 then crashes in pmemobj_reserve).
+// them counts. Slots are kept, and made larger by doubling: when each write had
+// reserved memory anew, one kill of a few hundred left a pool with which
+// libpmemobj 1.12 crashed in pmemobj_reserve (killed, it seems, between a
+// reservation and its publication).
 struct Root {
   PMEMoid slots[2];
   std::uint64_t writes;  // slots[writes % 2] counts; 0: neither
