@@ -73,7 +73,9 @@ Status write_archive(const std::string& path, const std::string& kind,
     archive.save_to(out);
     bytes = out.str();
   } catch (const std::exception& e) {
-    return io("cannot write " + path + ": LibTorch failed");
+    const std::string why = e.what();
+    return io("cannot write " + path + ": LibTorch says \"" +
+              why.substr(0, why.find('\n')) + "\"; is there enough memory?");
   }
   CHECK(bytes.size() > kEndRecord &&
         bytes.compare(bytes.size() - kEndRecord, 4, "PK\5\6") == 0);

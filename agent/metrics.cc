@@ -142,7 +142,10 @@ Result<std::vector<Metrics>> parse_metrics(const std::string& json) {
     });
     out.push_back(row);
   }
-  if (!right) return corrupt("these are not metrics of a training");
+  if (!right) {
+    return corrupt(
+        "these are not metrics of a training; train without --resume");
+  }
   return out;
 }
 

@@ -20,7 +20,8 @@ AccessCost lost_in_slow(const std::vector<Tier>& tiers) {
 
 Result<World> under_machine(const World& world, const Machine& machine) {
   if (machine.tiers.size() < 2) {
-    return invalid("machine \"" + machine.name + "\" has one memory tier");
+    return invalid("machine \"" + machine.name +
+                   "\" has one memory tier; give one of two or more");
   }
   const AccessCost here = lost_in_slow(world.tiers);
   const AccessCost there = lost_in_slow(machine.tiers);

@@ -47,7 +47,8 @@ Result<std::string> own_address(const std::string& host, std::uint16_t port) {
   const int code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(),
                                  &wanted, &found);
   if (code != 0) {
-    return not_found("--rendezvous " + host + ": " + ::gai_strerror(code));
+    return not_found("--rendezvous " + host + ": " + ::gai_strerror(code) +
+                     "; give a name or an address that all workers know");
   }
   std::string out;
   const int one = ::socket(found->ai_family, SOCK_DGRAM, 0);
@@ -63,7 +64,9 @@ Result<std::string> own_address(const std::string& host, std::uint16_t port) {
   if (one >= 0) ::close(one);
   ::freeaddrinfo(found);
   if (out.empty()) {
-    return io("--rendezvous " + host + " is not reachable from here");
+    return io("--rendezvous " + host +
+              " is not reachable from here; give an address of a network that "
+              "all workers are on");
   }
   return out;
 }
@@ -95,7 +98,8 @@ struct Team::Impl {
       options.reduceOp = how;
       group->allreduce(all, options)->wait();
     } catch (const std::exception& e) {
-      health = io("lost the other workers (" + first_line(e) + ")");
+      health = io("lost the other workers (" + first_line(e) +
+                  "); see what they said, and go on with --resume");
     }
     return health;
   }

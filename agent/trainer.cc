@@ -43,7 +43,8 @@ Status Trainer::check_worlds(const std::vector<World>& worlds) {
       return invalid("\"" + world.job + "\" cannot be trained on: " + why);
     };
     if (world.tiers.size() < 2) {
-      return refuse("its machine has one memory tier");
+      return refuse(
+          "its machine has one memory tier; record it with a --machine of two");
     }
     if (world.windows.size() < 2) return refuse("it has no two windows");
     if (!finite(world)) {

@@ -59,7 +59,8 @@ Status agreed(Team& team, Status own, const std::string& path) {
   double failed = own ? 0 : 1;
   if (auto ok = team.most({&failed, 1}); !ok) return ok;
   if (failed > 0 && own) {
-    return io("another worker cannot save its part of " + path);
+    return io("another worker cannot save its part of " + path +
+              "; see what it said");
   }
   return own;
 }
@@ -126,7 +127,8 @@ Result<std::string> Trainer::part_of(const std::string& path, Team* team) {
   if (auto ok = team->most({&episode, 1}); !ok) return ok.error();
   if (!read) return read.error();
   if (episode < 0) {
-    return invalid("the leading worker cannot read " + path);
+    return invalid("the leading worker cannot read " + path +
+                   "; see what it said");
   }
   return part_name(path, *team, static_cast<std::int64_t>(episode));
 }
