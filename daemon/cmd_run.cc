@@ -138,7 +138,7 @@ void add_run(CLI::App& root, Outcome& outcome) {
                       "agent trained by `thermocline train` (policy learned)");
   command->add_option("--policy", options->policy,
                       "a policy of `thermocline list`; default: learned with "
-                      "--agent, else hottest_first");
+                      "--agent, else histogram");
   command->add_option("--options", options->options,
                       "options of the policy, as JSON");
   command->add_option("--tuned", *tuned,

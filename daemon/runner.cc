@@ -119,7 +119,7 @@ std::string collect(Job& daemon, const std::string& path, RunReport& report) {
 
 std::string policy_of(const RunOptions& options) {
   if (!options.policy.empty()) return options.policy;
-  return options.agent.empty() ? "hottest_first" : "learned";
+  return options.agent.empty() ? "histogram" : "learned";
 }
 
 Result<RunReport> run_job(const RunOptions& options) {

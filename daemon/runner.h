@@ -16,7 +16,7 @@ namespace thermocline {
 
 struct RunOptions {
   std::vector<std::string> command;
-  std::string policy;   // empty: learned with an agent, else hottest_first
+  std::string policy;   // empty: learned with an agent, else histogram
   std::string options;  // of the policy, JSON
   std::string agent;    // file
   std::string plan;     // trace of the same job, to plan from

@@ -32,7 +32,7 @@ namespace thermocline {
 class Service {
  public:
   struct Options {
-    std::string policy = "hottest_first";
+    std::string policy = "histogram";
     std::string policy_options = "{}";  // JSON
     std::string mover = "numa";
     bool move_thread = true;  // moves are made beside the loop

@@ -163,7 +163,7 @@ TEST_F(Commands, QueryAsksARunningService) {
     words.insert(words.end(), {"--socket", socket()});
     return run(words);
   };
-  EXPECT_NE(ask({"status"}).output.find("hottest_first"), std::string::npos);
+  EXPECT_NE(ask({"status"}).output.find("histogram"), std::string::npos);
   const auto as_json = ask({"status", "--json"});
   EXPECT_TRUE(nlohmann::json::accept(as_json.output)) << as_json.output;
   EXPECT_EQ(ask({"heat"}).status, 0);

@@ -299,7 +299,7 @@ TEST_F(ServiceTest, ABadPolicyLeavesTheOldOne) {
   start();
   EXPECT_FALSE(service->set_policy("none", "{}"));
   EXPECT_FALSE(service->set_policy("x", "{\"bad\":1}"));
-  EXPECT_EQ(service->options().policy, "hottest_first");
+  EXPECT_EQ(service->options().policy, "histogram");
   EXPECT_TRUE(service->set_policy("x", "{}"));
   EXPECT_EQ(service->options().policy, "x");
   Service::Options options;
