@@ -130,12 +130,14 @@ void tell_figures() {
 
 // Every handler asks for the link itself: it never goes away.
 void before_fork() {
+  operators_before_fork();
   if (g_aggregation != nullptr) g_aggregation->before_fork();
   g_link->before_fork();
 }
 void after_fork() {
   g_link->after_fork();
   if (g_aggregation != nullptr) g_aggregation->after_fork();
+  operators_after_fork();
 }
 void in_child() {
   g_link->in_child();

@@ -26,7 +26,11 @@ std::uint64_t allocation_site_here();
 /// Registers the callbacks for operators and scopes, for good. Call once,
 /// before the job's first operator.
 void watch_operators();
-/// In the child of a fork, on the thread that forked.
+/// Around a fork, on the thread that forks: no other holds what the child will
+/// need. Before the link's and the aggregation's own, and after them.
+void operators_before_fork();
+void operators_after_fork();
+/// In the child as well, there instead of operators_after_fork().
 void watch_operators_in_child();
 
 }  // namespace thermocline

@@ -91,18 +91,21 @@ Facts* learn(const at::RecordFunction& function, ObserverLink& link) {
   return facts;
 }
 
+// Guards the facts of all schemas. Held through a fork: a child has no other
+// threads, and whichever of them had it would never let go.
+std::mutex g_facts_mutex;
+
 // Only schemas are remembered: any other name lies in memory that is used
 // again for another.
 const Facts* facts_of(const at::RecordFunction& function, ObserverLink& link) {
   static thread_local std::array<const Facts*, 256> recent{};
-  static std::mutex mutex;
   static auto* const all = new std::unordered_map<const char*, const Facts*>;
   const char* const name = function.name();
   const auto slot = (reinterpret_cast<std::uintptr_t>(name) >> 4) % 256;
   static thread_local std::array<const char*, 256> keys{};
   if (keys[slot] == name && recent[slot]->name == name) return recent[slot];
   if (!function.operator_name()) return nullptr;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(g_facts_mutex);
   auto& known = (*all)[name];
   if (known == nullptr || known->name != name) known = learn(function, link);
   keys[slot] = name;
@@ -368,7 +371,14 @@ void watch_operators() {
           .scopes({RecordScope::BACKWARD_FUNCTION, RecordScope::USER_SCOPE}));
 }
 
-void watch_operators_in_child() { g_place.thread = 0; }
+void operators_before_fork() { g_facts_mutex.lock(); }
+
+void operators_after_fork() { g_facts_mutex.unlock(); }
+
+void watch_operators_in_child() {
+  g_place.thread = 0;
+  g_facts_mutex.unlock();
+}
 
 std::uint64_t allocation_site_here() {
   const auto* const running = g_place.top;
