@@ -9,7 +9,8 @@ clean() {
   rm -rf "${tree:?}"/*
   mkdir -p "$tree/traces" "$tree/estimator" "$tree/agent" "$tree/tracer" \
     "$tree/policies" "$tree/daemon"
-  echo '#include "traces/types.h"' >"$tree/estimator/machine.h"
+  printf '// What a Machine is.\n#include "traces/types.h"\n' \
+    >"$tree/estimator/machine.h"
   echo '#include <nlohmann/json.hpp>' >"$tree/estimator/machine.cc"
   echo '#include <torch/torch.h>' >"$tree/traces/libtorch.h"
   echo '#include "policies/policy.h"' >"$tree/daemon/loop.cc"
@@ -49,6 +50,11 @@ echo '#include <torch/torch.h>' >"$tree/policies/learned.h"
 expect 'policies/learned.h: a header must not include torch'
 for i in 1 2 3 4 5 6 7; do seq 130 >"$tree/daemon/file$i.cc"; done
 expect 'median file has 130 lines'
+for i in 1 2 3; do seq 301 >"$tree/daemon/file$i.cc"; done
+expect 'one file of ten has 301 lines'
+echo '// Said again.' >>"$tree/estimator/machine.h"
+echo '// And again.' >>"$tree/estimator/machine.h"
+expect 'headers: 50 % is comment'
 rm -rf "${tree:?}"/*
 expect 'no sources'
 echo "layers_catches: every breach is caught"
