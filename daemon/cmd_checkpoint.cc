@@ -127,12 +127,22 @@ Status verify(const Arguments& arguments) {
   if (!pool) return pool.error();
   const auto all = pool->list();
   Work work(false, OnStop::kLeave);
+  Json slots = Json::array();
   double done = 0;
   for (const auto& one : all) {
     work.show(done++ / static_cast<double>(all.size()),
               "checking slot " + std::to_string(one.slot));
     const auto whole = pool->verify(one.slot);
     work.clear();
+    Json told{{"slot", one.slot}, {"whole", whole.has_value()}};
+    if (whole) {
+      told["checkpoint"] = one.contents.header.sequence;
+      told["step"] = one.contents.header.step;
+    } else {
+      told["trouble"] = whole.error().message;
+    }
+    slots.push_back(std::move(told));
+    if (arguments.json) continue;
     if (whole) {
       std::printf("slot %u: checkpoint %ju, step %ju, whole\n", one.slot,
                   one.contents.header.sequence, one.contents.header.step);
@@ -142,7 +152,15 @@ Status verify(const Arguments& arguments) {
   }
   const auto back = pool->restore();
   if (!back) return back.error().within(arguments.pool);
-  std::printf("a job goes on from step %ju\n", back->step);
+  if (arguments.json) {
+    const Json out{{"pool", arguments.pool},
+                   {"checked", std::move(slots)},
+                   {"goes_on_from_step", back->step},
+                   {"damage", back->damage}};
+    std::printf("%s\n", out.dump(2).c_str());
+  } else {
+    std::printf("a job goes on from step %ju\n", back->step);
+  }
   if (back->damage.empty()) return {};
   std::string lines;
   for (const auto& line : back->damage) lines += "; " + line;
@@ -174,10 +192,12 @@ void add_checkpoint(CLI::App& root, Outcome& outcome) {
                arguments, list, outcome);
   listing->add_flag("--pieces", arguments->pieces, "with all names");
   listing->add_flag("--json", arguments->json, "as JSON");
-  add_part(*command, "verify",
-           "Check every byte. A job may be saving meanwhile; the slot that it "
-           "writes is then told as damaged.",
-           arguments, verify, outcome);
+  auto* verifying = add_part(
+      *command, "verify",
+      "Check every byte. A job may be saving meanwhile; the slot that it "
+      "writes is then told as damaged.",
+      arguments, verify, outcome);
+  verifying->add_flag("--json", arguments->json, "as JSON");
   auto* exporting = command->add_subcommand(
       "export", "Write one as a file for torch.load; see export --help.");
   exporting->prefix_command();

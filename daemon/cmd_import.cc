@@ -11,6 +11,7 @@
 #include "daemon/units.h"
 #include "daemon/work.h"
 #include "tracer/importer.h"
+#include "traces/replace_file.h"
 #include "traces/trace_file.h"
 
 namespace thermocline {
@@ -79,9 +80,10 @@ void run(Arguments& given, Outcome& outcome) {
   if (auto status = add_pid(given); !status) {
     return outcome.fail(status.error(), 2);
   }
-  if (!given.force && ::access(given.output.c_str(), F_OK) == 0) {
-    return outcome.fail(invalid(
-        given.output + ": exists already; name another file or use --force"));
+  if (auto ok = may_write(given.output,
+                          given.force ? Existing::kReplace : Existing::kKeep);
+      !ok) {
+    return outcome.fail(ok.error());
   }
   auto input = ImportInput::open(given.file);
   if (!input) return outcome.fail(input.error());

@@ -30,21 +30,6 @@ struct Arguments {
   int limit_s = 0;  // 0: as --quick says
 };
 
-// Better refused now than after the measurement.
-Status check_output(const std::string& path, bool force) {
-  if (path.empty()) return {};
-  if (!force && ::access(path.c_str(), F_OK) == 0) {
-    return invalid(path + ": exists already; name another file or use --force");
-  }
-  const auto slash = path.rfind('/');
-  const std::string folder =
-      slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return file_failure("write", path, errno);
-  }
-  return {};
-}
-
 Result<ProbeReport> probe(const Arguments& given, bool hmat) {
   if (hmat) return probe_hmat("/", given.options);
   Work work(given.quiet);
@@ -67,8 +52,10 @@ void run(Arguments& given, Outcome& outcome) {
         "the firmware does not tell what operations cost; leave out --from"));
   }
   options.operations = !hmat && !given.machine_only;
+  const Existing existing = given.force ? Existing::kReplace : Existing::kKeep;
   for (const auto& path : {given.output, given.page}) {
-    if (auto ok = check_output(path, given.force); !ok) {
+    if (path.empty()) continue;
+    if (auto ok = may_write(path, existing); !ok) {
       return outcome.fail(ok.error());
     }
   }
@@ -80,14 +67,13 @@ void run(Arguments& given, Outcome& outcome) {
   const auto report = probe(given, hmat);
   if (!report) return outcome.fail(report.error(), status_of(report.error()));
   if (!given.output.empty()) {
-    auto ok = replace_file(given.output, report->machine.to_json() + "\n",
-                           given.force ? Existing::kReplace : Existing::kKeep);
+    auto ok =
+        replace_file(given.output, report->machine.to_json() + "\n", existing);
     if (!ok) return outcome.fail(ok.error());
   }
   auto json = to_json(*report);
   if (!given.page.empty()) {
-    auto ok = replace_file(given.page, probe_page(json),
-                           given.force ? Existing::kReplace : Existing::kKeep);
+    auto ok = replace_file(given.page, probe_page(json), existing);
     if (!ok) return outcome.fail(ok.error());
   }
   if (given.json) {

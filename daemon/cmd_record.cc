@@ -118,6 +118,7 @@ void add_record(CLI::App& root, Outcome& outcome) {
       ->add_option("--placement", given->record.placement,
                    "where the job's memory lies: all_slow, all_fast, "
                    "first_touch (the kernel's choice)")
+      ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--machine", given->machine,
                       "machine description (JSON); default: ask the kernel");

@@ -35,14 +35,6 @@ struct Arguments : EvaluateArguments {
   bool json = false;
 };
 
-// Before an hour's work.
-Status check_output(const Arguments& given) {
-  if (given.json || given.force) return {};
-  if (::access(given.output.c_str(), F_OK) != 0) return {};
-  return invalid(given.output +
-                 ": exists already; name another file or use --force");
-}
-
 Status check_traces(const Arguments& given) {
   if (given.traces.size() <= 2) {
     for (const auto& trace : given.traces) {
@@ -172,8 +164,10 @@ Status write(const Arguments& given, const Json& data) {
 
 void run(Arguments& given, Outcome& outcome) {
   std::vector<std::string> notes;
-  for (const auto& check : {check_traces, check_output}) {
-    if (auto ok = check(given); !ok) return outcome.fail(ok.error(), 2);
+  if (auto ok = check_traces(given); !ok) return outcome.fail(ok.error(), 2);
+  const Existing existing = given.force ? Existing::kReplace : Existing::kKeep;
+  if (auto ok = may_write(given.output, existing); !ok && !given.json) {
+    return outcome.fail(ok.error());
   }
   if (auto ok = given.read(notes); !ok) return outcome.fail(ok.error(), 2);
   std::optional<Work> work(std::in_place, given.quiet);

@@ -12,12 +12,15 @@
 #include "daemon/evaluate_arguments.h"
 #include "daemon/evaluate_grid.h"
 #include "daemon/evaluate_tuned.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
 
 struct Arguments : EvaluateArguments {
   std::string output;
+  bool json = false;
+  bool force = false;
 };
 
 // Options of which the given ones are part, whatever the grid says.
@@ -144,6 +147,11 @@ void run(Arguments& given, Outcome& outcome) {
         invalid("none of the policies has a grid of options to search; leave "
                 "out --policies to search all that have"));
   }
+  if (auto ok = may_write(given.output,
+                          given.force ? Existing::kReplace : Existing::kKeep);
+      !ok) {
+    return outcome.fail(ok.error());
+  }
   std::optional<Work> work(std::in_place, given.quiet);
   const auto jobs = given.load(*work);
   if (!jobs) return outcome.fail(jobs.error(), status_of(jobs.error()));
@@ -172,7 +180,11 @@ void run(Arguments& given, Outcome& outcome) {
   if (auto saved = tuned.save(given.output); !saved) {
     return outcome.fail(saved.error());
   }
-  print(tuned);
+  if (given.json) {
+    std::printf("%s", tuned.text().c_str());
+  } else {
+    print(tuned);
+  }
 }
 
 }  // namespace
@@ -188,6 +200,8 @@ void add_tune(CLI::App& root, Outcome& outcome) {
   given->add_to(*command);
   command->add_option("-o,--output", given->output, "file of options to write")
       ->required();
+  command->add_flag("--force", given->force, "replace an existing file");
+  command->add_flag("--json", given->json, "as JSON, as the file has it");
   command->callback([given, &outcome] { run(*given, outcome); });
 }
 

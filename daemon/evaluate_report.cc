@@ -23,6 +23,10 @@ void line(const char* name, const std::string& time, const std::string& closed,
               closed.c_str(), moved.c_str(), decision.c_str());
 }
 
+void bound(const char* name, double time_ns) {
+  std::printf("  %-22s %12s\n", name, show_seconds(time_ns / 1e9).c_str());
+}
+
 std::string decision_of(const EvaluatedRow& row) {
   if (row.decisions == 0) return "-";
   if (row.planned) return "plan in " + show_seconds(row.decision_max_s);
@@ -37,7 +41,7 @@ void print(const EvaluatedTable& table, const EvaluatedShare& here) {
               show_bytes(static_cast<double>(here.fast)).c_str());
   line("policy", table.tensors ? "step" : "run", "gap closed", "moved",
        "decision (median, max)");
-  line("[all_slow]", show_seconds(table.all_slow_ns / 1e9), "", "", "");
+  bound("[all_slow]", table.all_slow_ns);
   for (const EvaluatedRow& row : here.rows) {
     if (!row.error.empty()) {
       std::printf("  %-22s failed: %s\n", row.who.name().c_str(),
@@ -49,18 +53,16 @@ void print(const EvaluatedTable& table, const EvaluatedShare& here) {
          decision_of(row));
   }
   if (here.static_bound_ns) {
-    line("[bound without moves]", show_seconds(*here.static_bound_ns / 1e9), "",
-         "", "");
+    bound("[bound without moves]", *here.static_bound_ns);
   }
   if (here.clairvoyant_ns) {
-    line("[clairvoyant]", show_seconds(*here.clairvoyant_ns / 1e9), "", "", "");
+    bound("[clairvoyant]", *here.clairvoyant_ns);
   }
   if (here.paid_bound_ns) {
-    line("[bound, moves paid]", show_seconds(*here.paid_bound_ns / 1e9), "", "",
-         "");
+    bound("[bound, moves paid]", *here.paid_bound_ns);
   }
-  line("[bound]", show_seconds(here.bound_ns / 1e9), "", "", "");
-  line("[all_fast]", show_seconds(table.all_fast_ns / 1e9), "", "", "");
+  bound("[bound]", here.bound_ns);
+  bound("[all_fast]", table.all_fast_ns);
   if (!here.note.empty()) std::printf("  note: %s\n", here.note.c_str());
   for (const EvaluatedRow& row : here.rows) {
     if (!row.note.empty()) {

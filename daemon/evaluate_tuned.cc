@@ -55,8 +55,8 @@ bool read_all(const Json& all, Tuned& out) {
     if (options == one.end() || !options->is_object()) return false;
     Tuned::Options& tuned = out.policies[name];
     tuned.options = options->dump();
-    read(one, "time", tuned.time);
-    read(one, "default_time", tuned.default_time);
+    read(one, "time_ratio", tuned.time);
+    read(one, "default_time_ratio", tuned.default_time);
     read(one, "tried", tuned.tried);
     read(one, "failed", tuned.failed);
   }
@@ -106,7 +106,7 @@ Result<Tuned> Tuned::load(const std::string& path) {
   return out;
 }
 
-Status Tuned::save(const std::string& path) const {
+std::string Tuned::text() const {
   Json files = Json::array();
   for (const File& one : training) {
     files.push_back(
@@ -115,21 +115,25 @@ Status Tuned::save(const std::string& path) const {
   Json found = Json::object();
   for (const auto& [name, one] : policies) {
     found[name] = {{"options", Json::parse(one.options, nullptr, false)},
-                   {"time", one.time},
-                   {"default_time", one.default_time},
+                   {"time_ratio", one.time},
+                   {"default_time_ratio", one.default_time},
                    {"tried", one.tried},
                    {"failed", one.failed}};
   }
   const Json all = {{"kind", kKind},
                     {"complete", complete},
-                    {"times_are", "geometric means over first_touch's"},
+                    {"ratios_are", "geometric means over first_touch's"},
                     {"fast_shares", shares},
                     {"training", std::move(files)},
                     {"policies", std::move(found)}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status Tuned::save(const std::string& path) const {
   const std::string fresh = path + ".new";
   {
     std::ofstream out(fresh);
-    out << all.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    out << text();
     if (!out.flush()) return file_failure("write", fresh, errno);
   }
   std::error_code failed;

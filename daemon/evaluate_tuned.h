@@ -39,6 +39,8 @@ struct Tuned {
   /// Errors: kNotFound, kPermission, kIo, or kCorrupt for a file of another
   /// kind; all name it.
   static Result<Tuned> load(const std::string& path);
+  /// The file's content.
+  std::string text() const;
   /// Replaces the file at once or not at all. Errors: kIo.
   Status save(const std::string& path) const;
   /// Errors: kInvalid, naming one of the traces that it was tuned on; kIo.

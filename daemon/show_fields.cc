@@ -25,6 +25,10 @@ void print_fields(const json& from, int indent) {
         value.is_object() ||
         (value.is_array() && !value.empty() && value.front().is_object());
     std::printf("%*s%s:", indent, "", key.c_str());
+    if (value.is_string() && value.get_ref<const std::string&>().empty()) {
+      std::printf("\n");
+      continue;
+    }
     if (!lines) {
       const bool bytes = value.is_number() && (key.find("bytes") == 0 ||
                                                key.find("_bytes") != key.npos);

@@ -10,6 +10,7 @@
 
 #include "daemon/commands.h"
 #include "daemon/nearest.h"
+#include "daemon/option_kinds.h"
 
 namespace thermocline {
 namespace {
@@ -70,6 +71,7 @@ int run(int argc, char** argv) {
         add_checkpoint, add_job,   add_completion}) {
     add(app, outcome);
   }
+  name_kinds(app);
   if (argc < 2) return refuse("no command is given", "", "");
   if (argv[1][0] != '-') {
     std::vector<std::string> commands;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "daemon/option_kinds.h"
 #include "daemon/train_options.h"
 #include "daemon/train_run.h"
 
@@ -17,6 +18,7 @@ int main_of(int argc, char** argv) {
                "thermocline train"};
   app.set_version_flag("--version", "thermocline " THERMOCLINE_VERSION);
   add_train_options(app, s);
+  name_kinds(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version

@@ -54,7 +54,7 @@ void add_learning(CLI::App& app, TrainSettings& s) {
 }
 
 void add_workers(CLI::App& app, TrainSettings& s) {
-  auto* workers = app.add_option("--workers", s.workers,
+  auto* workers = app.add_option("-n,--workers", s.workers,
                                  "processes that train together, here or with "
                                  "--rendezvous on several machines")
                       ->capture_default_str()
@@ -79,6 +79,7 @@ void add_train_options(CLI::App& app, TrainSettings& s) {
   app.add_option("-o,--output,--out", s.out, "agent file to write")
       ->type_name("FILE")
       ->excludes(shown);
+  app.add_flag("--force", s.force, "replace an existing agent");
   add_learning(app, s);
   app.add_option("--metrics", s.metrics,
                  "a row for each evaluation, as CSV; as JSON or a learning "

@@ -15,6 +15,7 @@
 #include "daemon/train_workers.h"
 #include "policies/packing.h"
 #include "traces/fields.h"
+#include "traces/replace_file.h"
 
 namespace thermocline {
 namespace {
@@ -32,24 +33,6 @@ void say(const std::string& line) {
 int fail(const Error& error) {
   say(error.message);
   return 1;
-}
-
-// Before an hour of training, not after it.
-Status check_writable(const std::string& path) {
-  struct stat found = {};
-  if (::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
-    return invalid("cannot write " + path +
-                   ": it is a folder; name a file instead");
-  }
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0               ? "/"
-                                                        : path.substr(0, slash);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return permission("cannot write " + path + ": folder " + folder +
-                      " does not exist or is not writable; name another file");
-  }
-  return {};
 }
 
 Result<TrainingOptions> options_of(const TrainSettings& settings) {
@@ -288,10 +271,16 @@ Status run_in(const TrainSettings& settings, Team* team) {
 }  // namespace
 
 int run_training(const TrainSettings& settings, int argc, char** argv) {
-  std::vector<std::string> files = settings.metrics;
-  files.push_back(settings.out);
-  for (const auto& path : files) {
-    if (auto ok = check_writable(path); !ok) return fail(ok.error());
+  for (const auto& path : settings.metrics) {
+    if (auto ok = may_write(path, Existing::kReplace); !ok) {
+      return fail(ok.error());
+    }
+  }
+  const bool replaces = settings.force || settings.resume || !settings.leads();
+  if (auto ok = may_write(settings.out,
+                          replaces ? Existing::kReplace : Existing::kKeep);
+      !ok) {
+    return fail(ok.error());
   }
   LocalWorkers local;
   std::unique_ptr<Team> team;

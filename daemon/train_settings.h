@@ -16,6 +16,7 @@ struct TrainSettings {
   double time_limit_s = 0;         // 0: none
   double checkpoint_every_s = 20;  // and when it stops
   bool resume = false;
+  bool force = false;  // replace an existing agent
   bool json = false;
   bool quiet = false;
   std::vector<std::string> metrics;   // files

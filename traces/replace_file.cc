@@ -105,6 +105,24 @@ Error file_failure(const std::string& verb, const std::string& path, int code) {
   }
 }
 
+Status may_write(const std::string& path, Existing existing) {
+  struct stat found = {};
+  if (::stat(path.c_str(), &found) == 0) {
+    if (S_ISDIR(found.st_mode)) return file_failure("write", path, EISDIR);
+    if (existing == Existing::kKeep) {
+      return invalid(path +
+                     ": exists already; name another file or use --force");
+    }
+  }
+  const auto slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return file_failure("write", path, errno);
+  }
+  return {};
+}
+
 Status replace_file(const std::string& path, const std::string& bytes,
                     Existing existing) {
   return replace_file(

@@ -14,6 +14,11 @@ namespace thermocline {
 
 enum class Existing { kReplace, kKeep };
 
+/// Whether `path` could be written now: for those who would rather be refused
+/// before long work than after it. Errors: kInvalid (a folder; with kKeep, what
+/// exists), kNotFound, kPermission (its folder), each with the remedy.
+Status may_write(const std::string& path, Existing existing);
+
 /// Writes a temporary file beside `path`, waits until it is on stable storage
 /// and renames it. With kKeep, a file of that name is left alone (kInvalid).
 /// Errors: kNotFound, kPermission, kIo, naming the path; nothing is left then.

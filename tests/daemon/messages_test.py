@@ -49,7 +49,6 @@ TABLE = [
      "leave one of them out"),
     ("report", LINE, "traces is required", "thermocline report --help"),
     ("report SMALL SMALL SMALL", LINE, "one job", "give one trace"),
-    ("report SMALL -o there.txt", LINE, "there.txt", "--force"),
     ("job", LINE, "subcommand", "thermocline job --help"),
     ("job run", LINE, "command", "thermocline job run --help"),
     ("tune SMALL", LINE, "--output", "thermocline tune --help"),
@@ -95,6 +94,9 @@ TABLE = [
     ("estimate --fast SMALL --placement no.json", WORLD, "no.json", "check its name"),
     ("estimate --fast SMALL --placement half.json", WORLD, "half.json", "estimate --help"),
     ("report no.trace -o x.html", WORLD, "no.trace", "check its name"),
+    ("report SMALL -o there.txt", WORLD, "there.txt", "--force"),
+    ("tune SMALL -o there.txt", WORLD, "there.txt", "--force"),
+    ("train SMALL -o there.txt", WORLD, "there.txt", "--force"),
     ("tune -o x.json no.trace", WORLD, "no.trace", "check its name"),
     ("tune SMALL -o x.json --policies first_touch", WORLD, "grid", "leave out --policies"),
     ("record -o there.txt --source none -- true", WORLD, "there.txt", "--force"),
@@ -133,7 +135,7 @@ TABLE = [
     ("checkpoint verify there.txt", WORLD, "there.txt", "not a"),
     ("checkpoint export no.pool -o x.pt", WORLD, "no.pool", "check its name"),
     ("train -o a.pt no.trace", WORLD, "no.trace", "check its name"),
-    ("train -o no/a.pt SMALL", WORLD, "no/a.pt", "name another file"),
+    ("train -o no/a.pt SMALL", WORLD, "no/a.pt", "make its folder"),
 ]
 # What has no bad command line of its own kind.
 ALIKE = {
