@@ -3,6 +3,7 @@
     progress_test.py BIN_DIRECTORY
 """
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -32,6 +33,9 @@ class OnTerminal:
         self.terminal = ours
         self.said = b""
 
+    def press_ctrl_c(self):
+        self.process.send_signal(signal.SIGINT)
+
     def read(self, seconds):
         """False at the end."""
         if not select.select([self.terminal], [], [], seconds)[0]:
@@ -57,6 +61,70 @@ class OnTerminal:
         return self.process.wait(60)
 
 
+class InTheForeground(OnTerminal):
+    """A command with a terminal of its own, whose keys go to all that it runs."""
+
+    def __init__(self, *words):
+        ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [THERMOCLINE, *map(str, words)], stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(theirs)
+        self.terminal = ours
+        self.said = b""
+
+    def press_ctrl_c(self):
+        os.write(self.terminal, b"\x03")
+
+
+# Hears Ctrl-C as well, and takes a moment to end.
+JOB = ["--", "/usr/bin/python3", "-c", """
+import signal, sys, time
+def stop(*_):
+    time.sleep(0.5)
+    print('job: stopped', flush=True)
+    sys.exit(7)
+signal.signal(signal.SIGINT, stop)
+print('job: runs', flush=True)
+time.sleep(600)"""]
+
+
+def a_recorded_job_is_stopped(folder):
+    """The job hears it from the terminal, ends as it likes; the trace is whole."""
+    out = folder / "stopped_job.trace"
+    running = InTheForeground("record", "--source", "none", "-o", out, *JOB)
+    assert running.wait_for(b"job: runs"), running.said
+    running.press_ctrl_c()
+    assert running.end() == 7, running.said  # the job's own status
+    assert running.said.count(b"job: stopped") == 1, running.said
+    told = subprocess.run([THERMOCLINE, "info", out, "--json"], capture_output=True)
+    assert told.returncode == 0, told
+    assert json.loads(told.stdout)["exit_status"] == 7, told.stdout
+
+
+def a_job_beside_a_daemon_is_stopped(folder):
+    """Both end, the job first; nobody is left, nor a socket."""
+    socket = folder / "run.sock"
+    running = InTheForeground("run", "--policy", "first_touch", "--source", "none",
+                              "--socket", socket, *JOB)
+    assert running.wait_for(b"job: runs"), running.said
+    running.press_ctrl_c()
+    assert running.end() == 7, running.said
+    assert running.said.count(b"job: stopped") == 1, running.said
+    assert not socket.exists(), running.said
+    left = [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+            if str(socket).encode() in said_by(path)]
+    assert not left, left
+
+
+def said_by(path):
+    try:
+        return path.read_bytes()
+    except OSError:  # it ended
+        return b""
+
+
 def reads_a_pipe_and_is_stopped(folder):
     """How much there will be nobody knows; a reader that waits hears Ctrl-C."""
     fifo, out = folder / "fifo", folder / "stopped.trace"
@@ -70,7 +138,7 @@ def reads_a_pipe_and_is_stopped(folder):
         running.read(0.01)
         assert number < 10000, running.said
     assert b"reading" in running.said, running.said
-    running.process.send_signal(signal.SIGINT)
+    running.press_ctrl_c()
     status = running.end()
     os.close(writer)
     assert status == 130, (status, running.said)
@@ -108,7 +176,7 @@ def half_an_export_is_removed(folder):
     out = folder / "all.csv"
     running = OnTerminal("export", folder / "long.trace", "--csv", "-o", out)
     if running.wait_for(b"writing"):
-        running.process.send_signal(signal.SIGINT)
+        running.press_ctrl_c()
         status = running.end()
         assert status in (0, 130), (status, running.said)
         assert out.exists() == (status == 0), running.said
@@ -117,6 +185,7 @@ def half_an_export_is_removed(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     for test in (reads_a_pipe_and_is_stopped, shows_a_bar_for_what_takes_long,
-                 half_an_export_is_removed):
+                 half_an_export_is_removed, a_recorded_job_is_stopped,
+                 a_job_beside_a_daemon_is_stopped):
         test(pathlib.Path(scratch))
         print("progress_test:", test.__name__.replace("_", " "))
