@@ -5,6 +5,9 @@
 namespace thermocline {
 namespace {
 
+constexpr const char* kSame =
+    "; record the same job twice, with the same seed, or give one trace alone";
+
 Result<TierId> recorded_tier_of(const Trace& trace, const Machine& machine) {
   const std::string& placement = trace.info.placement;
   if (placement == "all_slow") {
@@ -163,7 +166,7 @@ Result<OperatorModel> OperatorModel::from_pair(const Trace& fast,
       fast.operators.size() != slow.operators.size()) {
     return invalid("the traces have " + std::to_string(fast.operators.size()) +
                    " and " + std::to_string(slow.operators.size()) +
-                   " operators; record the same job twice");
+                   " operators" + kSame);
   }
   const auto sizes = [](const Trace& trace, const Positions& known,
                         const std::vector<ObjectId>& serials) {
@@ -178,12 +181,15 @@ Result<OperatorModel> OperatorModel::from_pair(const Trace& fast,
   for (std::size_t i = 0; i < fast.operators.size(); ++i) {
     const Operator& a = fast.operators[i];
     const Operator& b = slow.operators[i];
-    if (a.name != b.name ||
-        sizes(fast, in_fast, a.reads) != sizes(slow, in_slow, b.reads) ||
+    const std::string here = "operator " + std::to_string(i);
+    if (a.name != b.name) {
+      return invalid(here + " is " + a.name + " in one trace and " + b.name +
+                     " in the other" + kSame);
+    }
+    if (sizes(fast, in_fast, a.reads) != sizes(slow, in_slow, b.reads) ||
         sizes(fast, in_fast, a.writes) != sizes(slow, in_slow, b.writes)) {
-      return invalid("operator " + std::to_string(i) + " is " + a.name +
-                     " in one trace and " + b.name +
-                     " or of other sizes in the other; record the same job");
+      return invalid(here + ", " + a.name +
+                     ", has tensors of other sizes in the other trace" + kSame);
     }
   }
   const auto parts_fast = parts_of(fast);
@@ -192,7 +198,9 @@ Result<OperatorModel> OperatorModel::from_pair(const Trace& fast,
                   parts_slow.end(), [](const Part& a, const Part& b) {
                     return a.first == b.first && a.last == b.last;
                   })) {
-    return invalid("the steps of the two traces have different operators");
+    return invalid(
+        std::string("the steps of the two traces have different operators") +
+        kSame);
   }
   const Recorded recorded[] = {{fast, *tier_fast}, {slow, *tier_slow}};
   return make(recorded, machine);
