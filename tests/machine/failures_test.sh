@@ -41,6 +41,8 @@ tiers=$place/tiers.json
 fails 'tiers.json: No such file' "$machine" run --tiers "$tiers" -- true
 echo '[{"kind": "dram-ddr5"}]' >"$tiers"
 fails 'a tier has "kind" and "size"' "$machine" run --tiers "$tiers" -- true
+fails '3 sockets cannot share 2 CPUs' "$machine" run --bare --sockets 3 -- true
+fails '--sockets goes with --bare' "$machine" run --sockets 2 -- true
 fails '--tiers stands for' "$machine" run --tiers "$tiers" --fast 1G -- true
 
 mkdir "$place/programs"

@@ -116,7 +116,12 @@ GroupedReport run_grouped(const std::vector<SolverGroup>& groups,
     }
   }
   for (auto& thread : threads) thread.join();
-  return {hub.crossed, hub.unbound};
+  GroupedReport report{hub.crossed, hub.unbound, 0};
+  for (std::size_t g = 0; options.bind && g < groups.size(); ++g) {
+    const auto replica = hub.memory[g].replica.span();
+    report.astray += pages_elsewhere(replica, groups[g].node.id).value_or(0);
+  }
+  return report;
 }
 
 }  // namespace thermocline

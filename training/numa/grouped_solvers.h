@@ -70,6 +70,8 @@ struct GroupedReport {
   // Bytes of gradients that went from one group's memory to another's.
   std::size_t crossed_bytes = 0;
   std::size_t unbound = 0;  // threads that the kernel would not bind
+  // Pages of replicas that lay on another node at the end.
+  std::size_t astray = 0;
 };
 
 /// Runs `work` once for each solver, each on a thread of its own, and returns

@@ -1,10 +1,14 @@
 #include "training/numa/node_memory.h"
 
 #include <numa.h>
+#include <numaif.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace thermocline {
 
@@ -38,6 +42,26 @@ NodeFloats::~NodeFloats() {
   } else {
     delete[] data_;
   }
+}
+
+std::optional<std::size_t> pages_elsewhere(std::span<const float> memory,
+                                           int node) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
+  std::vector<void*> pages;
+  for (auto at = first / page * page; at < first + memory.size_bytes();
+       at += page) {
+    pages.push_back(reinterpret_cast<void*>(at));  // NOLINT: the kernel's form
+  }
+  std::vector<int> nodes(pages.size(), node);
+  // Without nodes to go to, it says where they are.
+  if (::move_pages(0, pages.size(), pages.data(), nullptr, nodes.data(), 0) !=
+      0) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(),
+                    [&](int one) { return one >= 0 && one != node; }));
 }
 
 bool bind_thread(int node, std::span<const int> cpus) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace thermocline {
@@ -24,6 +25,12 @@ class NodeFloats {
   std::size_t count_ = 0;
   bool bound_ = false;  // libnuma's to free
 };
+
+/// How many pages of this memory lie on another node, as move_pages(2) says;
+/// those that are not there yet lie nowhere. Nothing where the kernel knows no
+/// nodes.
+std::optional<std::size_t> pages_elsewhere(std::span<const float> memory,
+                                           int node);
 
 /// Lets this thread run on these CPUs only, and its new memory come from the
 /// node as long as there is any. False where the kernel refuses.

@@ -137,10 +137,11 @@ int run(const Settings& settings) {
                 group.solvers, group.node.cpus.size());
   }
   std::printf(
-      "loss %.6f in %zu groups, %.6f in one; replicas %s; %.1f kB of gradients "
-      "between groups a step (%.1f if each solver fetched all)\n",
+      "loss %.6f in %zu groups, %.6f in one; replicas %s, %zu pages of them "
+      "on another node; %.1f kB of gradients between groups a step (%.1f if "
+      "each solver fetched all)\n",
       grouped.loss, groups.size(), one.loss,
-      grouped.alike ? "the same bits" : "DIFFER",
+      grouped.alike ? "the same bits" : "DIFFER", grouped.report.astray,
       static_cast<double>(grouped.report.crossed_bytes) / settings.steps / 1e3,
       [&] {
         double each = 0;
@@ -151,7 +152,7 @@ int run(const Settings& settings) {
       }());
   const bool good = grouped.alike && grouped.loss < 1.0 &&
                     std::abs(grouped.loss - one.loss) < 1e-3 * one.loss &&
-                    grouped.report.unbound == 0;
+                    grouped.report.unbound == 0 && grouped.report.astray == 0;
   return good || !settings.check ? 0 : 1;
 }
 
