@@ -19,12 +19,14 @@ void Budget::set_rate(Bytes bytes_per_s) {
   const double before = saved();
   const double keep = before > 0 ? std::min(1.0, size() / before) : 1.0;
   common_ *= keep;
-  for (auto& account : accounts_) account.level *= keep;
+  for (auto& account : accounts_) {
+    if (account.level > 0) account.level *= keep;
+  }
 }
 
 double Budget::saved() const {
   double sum = common_;
-  for (const auto& account : accounts_) sum += account.level;
+  for (const auto& account : accounts_) sum += std::max(0.0, account.level);
   return sum;
 }
 
@@ -51,7 +53,7 @@ Result<Budget::Id> Budget::add(std::string name, double weight) {
 
 void Budget::remove(Id id) {
   auto& account = accounts_[id];
-  common_ += account.level;
+  common_ = std::max(0.0, common_ + account.level);
   account = {};
 }
 
@@ -75,16 +77,17 @@ void Budget::fill(Nanos now) {
 
 Bytes Budget::available(Id id, Nanos now) {
   fill(now);
-  return static_cast<Bytes>(accounts_[id].level + common_);
+  return static_cast<Bytes>(std::max(0.0, accounts_[id].level + common_));
 }
 
 void Budget::take(Id id, Bytes bytes) {
   auto& account = accounts_[id];
   account.use.taken += bytes;
   const auto wanted = static_cast<double>(bytes);
-  const double own = std::min(account.level, wanted);
-  account.level -= own;
-  common_ = std::max(0.0, common_ - (wanted - own));
+  const double own = std::clamp(account.level, 0.0, wanted);
+  const double left_over = std::min(common_, wanted - own);
+  common_ -= left_over;
+  account.level -= wanted - left_over;
 }
 
 void Budget::give_back(Id id, Bytes bytes) {

@@ -34,8 +34,8 @@ class Budget {
 
   /// What it may use now: its own, and what the others left over.
   Bytes available(Id id, Nanos now);
-  /// More than is available may be taken, when it has been used already: then
-  /// nothing is left.
+  /// More than is available may be taken, when it has been used already: it has
+  /// nothing then until its share has brought in what it owes.
   void take(Id id, Bytes bytes);
   void give_back(Id id, Bytes bytes);
 

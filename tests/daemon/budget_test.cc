@@ -67,6 +67,32 @@ TEST(Budget, TogetherTheyNeverHaveMoreThanOneSecondsWorth) {
   EXPECT_EQ(budget.uses()[0].taken, 200u);
 }
 
+// Of a region in a huge page all of the page moves, which is known afterwards.
+TEST(Budget, WhatWasUsedBeforeItWasThereIsPaidBackFirst) {
+  Budget budget(1000, 0, 0);
+  const auto moves = *budget.add("migration", 1);
+  const auto writer = *budget.add("writer", 1);
+  Bytes moved = 0;
+  Bytes written = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Nanos now = i * kSecond / 5;
+    if (const Bytes room = budget.available(moves, now); room > 0) {
+      budget.take(moves, room);
+      budget.take(moves, 7 * room);  // dragged along
+      moved += 8 * room;
+    }
+    const Bytes room = budget.available(writer, now);
+    budget.take(writer, room);
+    written += room;
+  }
+  // A second's worth was saved up, and the last move is not paid for yet.
+  EXPECT_LE(moved + written, 20'000u + 1000u + 8'000u);
+  EXPECT_GE(written, 9'000u) << "its share, whatever the other owes";
+  EXPECT_GE(moved, 9'000u);
+  budget.set_rate(0);
+  EXPECT_EQ(budget.available(moves, 21 * kSecond), 0u);
+}
+
 TEST(Budget, NamesAreTakenOnceAndFreeAgain) {
   Budget budget(1000, 0, 0);
   const auto id = budget.add("checkpoint", 1);
