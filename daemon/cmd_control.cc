@@ -8,6 +8,7 @@
 #include "daemon/asking.h"
 #include "daemon/byte_size.h"
 #include "daemon/commands.h"
+#include "daemon/show_fields.h"
 #include "daemon/units.h"
 
 namespace thermocline {
@@ -36,8 +37,20 @@ void run(const Control& given, json request, const Say& say, Outcome& outcome) {
 
 std::string show_budget(const json& reply) {
   const auto bytes = reply.value("budget_bytes_per_s", 0.0);
-  return bytes == 0 ? "moves may use nothing: none are made"
-                    : "moves may use " + show_bytes(bytes) + "/s";
+  std::string out = bytes == 0 ? "moves may use nothing: none are made"
+                               : "moves may use " + show_bytes(bytes) + "/s";
+  // Only of those who share it now, and only `status` has them.
+  const auto consumers = reply.value("budget_consumers", json::array());
+  if (consumers.size() < 2) return out;
+  out += ", and share it by weight with others:";
+  for (const auto& one : consumers) {
+    char line[160];
+    std::snprintf(line, sizeof line, "\n  %-32s weight %-6g %12s so far",
+                  text_of(one["name"]).c_str(), one.value("weight", 1.0),
+                  show_bytes(one.value("taken_bytes", 0.0)).c_str());
+    out += line;
+  }
+  return out;
 }
 
 std::string show_policies(const json& reply) {
