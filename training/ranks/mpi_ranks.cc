@@ -14,149 +14,12 @@
 #include <thread>
 #include <utility>
 
-#include "training/ranks/mpi_turn.h"
+#include "training/ranks/mpi_window.h"
 
 namespace thermocline {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string text_of(int code) {
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return {text, static_cast<std::size_t>(length)};
-}
-
-// What the ranks of this process share: the lock around every call of MPI, and
-// the windows that a barrier makes visible.
-struct Library {
-  MpiTurn turn;
-  std::vector<MPI_Win> windows;
-  bool failed = false;
-};
-
-int count_of(std::size_t n) {
-  CHECK(n <= 0x7fffffff);  // MPI's counts are ints
-  return static_cast<int>(n);
-}
-
-class MpiWindow final : public Window {
- public:
-  MpiWindow(Library& library, Ranks& ranks)
-      : library_(library), ranks_(ranks) {}
-  ~MpiWindow() override {
-    // Freeing waits for all ranks without a limit: meet them first.
-    if (win_ == MPI_WIN_NULL || library_.failed || !ranks_.barrier()) return;
-    const auto lock = library_.turn.take();
-    MPI_Win_unlock_all(win_);
-    std::erase(library_.windows, win_);
-    MPI_Win_free(&win_);
-  }
-
-  Status open(std::size_t bytes, std::span<std::byte> memory, bool own) {
-    const auto lock = library_.turn.take();
-    int code = 0;
-    if (own) {
-      void* base = nullptr;
-      code = MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL,
-                              MPI_COMM_WORLD, &base, &win_);
-      local_ = {static_cast<std::byte*>(base), bytes};
-    } else {
-      code = MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size()),
-                            1, MPI_INFO_NULL, MPI_COMM_WORLD, &win_);
-      local_ = memory;
-    }
-    if (code != MPI_SUCCESS) {
-      win_ = MPI_WIN_NULL;
-      return io("cannot open a window of " + std::to_string(local_.size()) +
-                " bytes: " + text_of(code));
-    }
-    MPI_Win_set_errhandler(win_, MPI_ERRORS_RETURN);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, win_);
-    if (own && bytes > 0) std::memset(local_.data(), 0, bytes);
-    MPI_Win_sync(win_);
-    library_.windows.push_back(win_);
-    int ranks = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    sizes_.resize(static_cast<std::size_t>(ranks));
-    const auto mine = static_cast<std::uint64_t>(local_.size());
-    code = MPI_Allgather(&mine, 1, MPI_UINT64_T, sizes_.data(), 1, MPI_UINT64_T,
-                         MPI_COMM_WORLD);
-    if (code != MPI_SUCCESS) return io("sizes of a window: " + text_of(code));
-    return {};
-  }
-
-  std::span<std::byte> local() override { return local_; }
-
-  void put(int rank, std::size_t offset,
-           std::span<const std::byte> from) override {
-    check(rank, offset, from.size());
-    const auto lock = library_.turn.take();
-    keep(MPI_Put(from.data(), count_of(from.size()), MPI_BYTE, rank,
-                 static_cast<MPI_Aint>(offset), count_of(from.size()), MPI_BYTE,
-                 win_));
-  }
-  void get(int rank, std::size_t offset, std::span<std::byte> to) override {
-    check(rank, offset, to.size());
-    const auto lock = library_.turn.take();
-    keep(MPI_Get(to.data(), count_of(to.size()), MPI_BYTE, rank,
-                 static_cast<MPI_Aint>(offset), count_of(to.size()), MPI_BYTE,
-                 win_));
-  }
-  void add(int rank, std::size_t offset,
-           std::span<const float> delta) override {
-    check(rank, offset, delta.size_bytes());
-    const auto lock = library_.turn.take();
-    const int n = count_of(delta.size());
-    keep(MPI_Accumulate(delta.data(), n, MPI_FLOAT, rank,
-                        static_cast<MPI_Aint>(offset), n, MPI_FLOAT, MPI_SUM,
-                        win_));
-  }
-  void read(int rank, std::size_t offset, std::span<float> to) override {
-    check(rank, offset, to.size_bytes());
-    const auto lock = library_.turn.take();
-    const int n = count_of(to.size());
-    keep(MPI_Get_accumulate(nullptr, 0, MPI_FLOAT, to.data(), n, MPI_FLOAT,
-                            rank, static_cast<MPI_Aint>(offset), n, MPI_FLOAT,
-                            MPI_NO_OP, win_));
-  }
-  std::int64_t fetch_add(int rank, std::size_t offset,
-                         std::int64_t delta) override {
-    check(rank, offset, sizeof delta);
-    const auto lock = library_.turn.take();
-    std::int64_t before = 0;
-    keep(MPI_Fetch_and_op(&delta, &before, MPI_INT64_T, rank,
-                          static_cast<MPI_Aint>(offset), MPI_SUM, win_));
-    keep(MPI_Win_flush(rank, win_));
-    return before;
-  }
-  Status flush() override {
-    const auto lock = library_.turn.take();
-    keep(MPI_Win_flush_all(win_));
-    if (error_ == MPI_SUCCESS) return {};
-    const int code = error_;
-    error_ = MPI_SUCCESS;
-    return io("one-sided operation: " + text_of(code));
-  }
-
- private:
-  void check(int rank, std::size_t offset, std::size_t bytes) const {
-    CHECK(rank >= 0 && static_cast<std::size_t>(rank) < sizes_.size());
-    const std::uint64_t size = sizes_[static_cast<std::size_t>(rank)];
-    CHECK(offset <= size && bytes <= size - offset);
-  }
-  void keep(int code) {
-    if (error_ == MPI_SUCCESS) error_ = code;
-  }
-
-  Library& library_;
-  Ranks& ranks_;
-  MPI_Win win_ = MPI_WIN_NULL;
-  std::span<std::byte> local_;
-  std::vector<std::uint64_t> sizes_;
-  int error_ = MPI_SUCCESS;
-};
 
 class MpiRanks final : public Ranks {
  public:
@@ -201,7 +64,7 @@ class MpiRanks final : public Ranks {
       synchronise();
       if (const int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
           code != MPI_SUCCESS) {
-        return failed(io("barrier: " + text_of(code)));
+        return failed(io("barrier: " + mpi_text(code)));
       }
     }
     if (auto ok = wait(request); !ok) return ok;
@@ -224,7 +87,7 @@ class MpiRanks final : public Ranks {
     const auto lock = library_.turn.take();
     const int code = MPI_Allgather(&mine, 1, MPI_INT64_T, out.data(), 1,
                                    MPI_INT64_T, MPI_COMM_WORLD);
-    if (code != MPI_SUCCESS) return failed(io("gather: " + text_of(code)));
+    if (code != MPI_SUCCESS) return failed(io("gather: " + mpi_text(code)));
     return out;
   }
 
@@ -239,10 +102,10 @@ class MpiRanks final : public Ranks {
     std::vector<float> send(slice * ranks);
     std::copy(values.begin(), values.end(), send.begin());
     std::vector<float> theirs(slice * ranks);
-    const int n = count_of(slice);
+    const int n = mpi_count(slice);
     int code = MPI_Alltoall(send.data(), n, MPI_FLOAT, theirs.data(), n,
                             MPI_FLOAT, MPI_COMM_WORLD);
-    if (code != MPI_SUCCESS) return failed(io("sum: " + text_of(code)));
+    if (code != MPI_SUCCESS) return failed(io("sum: " + mpi_text(code)));
     std::vector<float> total(slice, 0.0F);
     for (std::size_t r = 0; r < ranks; ++r) {
       for (std::size_t i = 0; i < slice; ++i) {
@@ -251,7 +114,7 @@ class MpiRanks final : public Ranks {
     }
     code = MPI_Allgather(total.data(), n, MPI_FLOAT, send.data(), n, MPI_FLOAT,
                          MPI_COMM_WORLD);
-    if (code != MPI_SUCCESS) return failed(io("sum: " + text_of(code)));
+    if (code != MPI_SUCCESS) return failed(io("sum: " + mpi_text(code)));
     std::copy_n(send.begin(), values.size(), values.begin());
     return {};
   }
@@ -267,18 +130,21 @@ class MpiRanks final : public Ranks {
 
   Status wait(MPI_Request& request) {
     const auto from = Clock::now();
-    for (std::uint64_t turn = 0;; ++turn) {
+    const Polling polling(library_.turn);
+    for (std::uint64_t turn = 1;; ++turn) {
       {
         const auto lock = library_.turn.take();
         int done = 0;
         if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
             code != MPI_SUCCESS) {
-          return failed(io("barrier: " + text_of(code)));
+          return failed(io("barrier: " + mpi_text(code)));
         }
         if (done != 0) return {};
       }
       if (spins_ || turn < 100) {
-        std::this_thread::yield();
+        // Over TCP a look takes less time than to give way does.
+        const bool looks = spins_ && library_.turn.polled && turn % 64 != 0;
+        if (!looks) std::this_thread::yield();
       } else {
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
@@ -323,6 +189,7 @@ class MpiRanks final : public Ranks {
     ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; by default 20 us last 70
     std::uint64_t seen = 0;
     while (!stop_) {
+      library_.turn.rest();
       if (const auto lock = library_.turn.try_take(); lock) {
         int flag = 0;
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
@@ -340,7 +207,7 @@ class MpiRanks final : public Ranks {
   // As Open MPI does where each rank has a core: who waits for the others has
   // nothing else to do, and answers them sooner than one who sleeps.
   bool spins_ = false;
-  Library library_;
+  MpiLibrary library_;
   std::unique_ptr<Window> arrivals_;
   std::atomic<bool> stop_ = false;
   std::thread poller_;

@@ -83,6 +83,55 @@ void check_window_over(Ranks& ranks) {
   check_window_in(ranks);
 }
 
+// More than is sent at once, of several sizes and kinds, in a known order.
+void check_many_small(Ranks& ranks) {
+  constexpr std::size_t kRows = 150;
+  constexpr std::size_t kRow = 16;
+  constexpr std::size_t kLarge = 1024;
+  auto window = ranks.window((kRows * kRow + kLarge) * sizeof(float));
+  ASSERT_TRUE(window.has_value());
+  const auto value = [](int rank, std::size_t i) {
+    return static_cast<float>(1000 * (rank + 1)) + static_cast<float>(i);
+  };
+  std::vector<float> rows(kRows * kRow);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = value(ranks.rank(), i);
+  }
+  const std::vector<float> large(kLarge, value(ranks.rank(), 0));
+  const std::vector<float> one(kRow, 1.0F);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const auto row = std::span(rows).subspan(r * kRow, kRow);
+    const std::size_t at = r * kRow * sizeof(float);
+    (*window)->put(next(ranks), at, std::as_bytes(row));
+    if (r == 100) {
+      (*window)->put(next(ranks), kRows * kRow * sizeof(float),
+                     bytes_of(large));
+    }
+  }
+  ASSERT_TRUE((*window)->flush().has_value());
+  for (std::size_t r = 0; r < kRows; ++r) {
+    (*window)->add(next(ranks), r * kRow * sizeof(float), one);
+  }
+  ASSERT_TRUE((*window)->flush().has_value());
+  std::vector<float> back(rows.size());
+  std::vector<float> got(kLarge);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    (*window)->read(next(ranks), r * kRow * sizeof(float),
+                    std::span(back).subspan(r * kRow, kRow));
+  }
+  (*window)->get(next(ranks), kRows * kRow * sizeof(float),
+                 std::as_writable_bytes(std::span(got)));
+  ASSERT_TRUE((*window)->flush().has_value());
+  for (float& v : rows) v += 1;
+  EXPECT_EQ(back, rows);
+  EXPECT_EQ(got, large);
+  ASSERT_TRUE(ranks.barrier().has_value());
+  float here = 0;
+  std::memcpy(&here, (*window)->local().data(), sizeof here);
+  EXPECT_EQ(here, value(before(ranks), 0) + 1);
+  ASSERT_TRUE(ranks.barrier().has_value());
+}
+
 void check_adds(Ranks& ranks) {
   auto window = ranks.window(16 * sizeof(float));
   ASSERT_TRUE(window.has_value());

@@ -7,6 +7,7 @@ namespace thermocline {
 
 void check_windows(Ranks& ranks);
 void check_window_over(Ranks& ranks);
+void check_many_small(Ranks& ranks);
 void check_adds(Ranks& ranks);
 void check_sums(Ranks& ranks);
 

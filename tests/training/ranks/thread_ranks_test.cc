@@ -13,6 +13,7 @@ class ThreadRanksOf : public testing::TestWithParam<int> {};
 TEST_P(ThreadRanksOf, DoAsRanksMust) {
   run_as_threads(GetParam(), check_windows);
   run_as_threads(GetParam(), check_window_over);
+  run_as_threads(GetParam(), check_many_small);
   run_as_threads(GetParam(), check_adds);
   run_as_threads(GetParam(), check_sums);
 }
