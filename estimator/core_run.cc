@@ -14,6 +14,8 @@ CoreRun::CoreRun(std::span<const AccessShape> shapes, std::span<Latencies> seen)
     : shapes_(shapes), seen_(seen), progress_(shapes.size()) {
   int line = 0;
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
+    const ByTier& written = shapes_[s].written_ns;
+    progress_[s].writes = *std::max_element(written.begin(), written.end()) > 0;
     if (!shapes_[s].sequential) continue;
     progress_[s].cursors.resize(shapes_[s].streams);
     for (Cursor& cursor : progress_[s].cursors) {
@@ -36,12 +38,12 @@ void CoreRun::run(std::span<Step> steps, int passes) {
       Progress& own = progress_[step.shape];
       if (!own.begun) {
         own.begun = true;
-        own.written_tier = step.slow;
+        own.written_tier = step.tier;
       }
       own.owed += shape.weight;
       if (own.owed < 1) continue;
       own.owed -= 1;
-      own.waiting[own.waits++] = static_cast<std::uint8_t>(step.slow);
+      own.waiting[own.waits++] = static_cast<std::uint8_t>(step.tier);
       if (own.waits >= shape.burst) burst(step.shape);
     }
   }
@@ -97,7 +99,7 @@ void CoreRun::work(double ns, double instructions) {
 // Asks for a line now; returns when it comes.
 double CoreRun::fetch(const AccessShape& shape, Progress& own,
                       std::size_t tier) {
-  if (shape.written_ns[1] > 0) {
+  if (own.writes) {
     double& link = link_free_[own.written_tier];
     link = std::max(link, now_) + shape.written_ns[own.written_tier];
     own.written_tier = tier;

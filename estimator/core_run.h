@@ -1,5 +1,5 @@
-// CoreRun: how long an out-of-order core takes for a mixture of accesses, some
-// to slow and some to fast memory.
+// CoreRun: how long an out-of-order core takes for a mixture of accesses to
+// memory of several tiers.
 //
 // Accesses of different tiers take neither the sum of their times nor the
 // longest: two links carry more than one, a slow miss holds up the fast ones
@@ -35,8 +35,10 @@ namespace thermocline {
 inline constexpr double kWindowInstructions = 256;
 inline constexpr std::size_t kMostBurst = 64;
 
-// By tier: [0] the fast one, [1] the slow one.
-using ByTier = std::array<double, 2>;
+inline constexpr std::size_t kMostLinks = 8;  // tiers
+
+// By tier, the fastest first.
+using ByTier = std::array<double, kMostLinks>;
 
 // How accesses of one class are made.
 struct AccessShape {
@@ -56,7 +58,7 @@ struct AccessShape {
 // A sample of such accesses, and where they lie.
 struct Step {
   std::uint16_t shape = 0;
-  std::uint16_t slow = 0;  // 1: in slow memory
+  std::uint16_t tier = 0;  // less than kMostLinks
 };
 
 class CoreRun {
@@ -96,6 +98,7 @@ class CoreRun {
     std::array<std::uint8_t, kMostBurst> waiting{};  // tiers of a burst to be
     std::size_t waits = 0;
     bool begun = false;
+    bool writes = false;  // whether lines go back
   };
 
   void burst(std::size_t shape);

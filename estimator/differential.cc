@@ -183,7 +183,7 @@ Result<Differential> Differential::from_pair(const Trace& slow,
   if (!ends) return ends.error();
   const auto slowest = static_cast<TierId>(ends->machine.tiers.size() - 1);
   return from_ends({*std::move(ends), {}, {}, {}, false}, {slowest, 0},
-                   options.overlap);
+                   options);
 }
 
 Result<Differential> Differential::from_tiers(
@@ -213,26 +213,33 @@ Result<Differential> Differential::from_tiers(
   }
   auto ends = Endpoints::of(runs, options);
   if (!ends) return ends.error();
-  return from_ends({*std::move(ends), {}, {}, {}, false}, tiers,
-                   options.overlap);
+  return from_ends({*std::move(ends), {}, {}, {}, false}, tiers, options);
 }
 
 Result<Differential> Differential::from_ends(Parts parts,
                                              const std::vector<TierId>& tiers,
-                                             bool overlap) {
+                                             const Options& options) {
   const Endpoints& ends = parts.ends;
   const std::size_t last = ends.runs.size() - 1;
   const Trace& fast = *ends.runs[last].trace;
   const WindowCuts& fast_cuts = ends.cuts[last];
   parts.fast_ns = ends.lengths(last);
+  const auto run_of = [&](std::size_t r) {
+    return TierRun{tiers[r], ends.runs[r].trace, &ends.cuts[r]};
+  };
+  std::vector<TierRun> between;  // the fastest first
+  for (std::size_t r = last; r-- > 1;) between.push_back(run_of(r));
   for (std::size_t r = last; r-- > 0;) {
     const Trace& slow = *ends.runs[r].trace;
     const WindowCuts& cuts = ends.cuts[r];
-    const Machine machine = with_tiers(ends.machine, tiers[r]);
     const auto ns = ends.lengths(r);
-    // Only the slowest and the fastest tier's links are told apart.
-    auto costs = pair_costs(slow, fast, machine, cuts, fast_cuts, ends.regions,
-                            overlap && r == 0);
+    // What overlaps is told of all tiers at once.
+    const bool whole = r == 0;
+    const Machine machine =
+        whole ? ends.machine : with_tiers(ends.machine, tiers[r]);
+    auto costs = pair_costs(run_of(r), run_of(last),
+                            whole ? between : std::span<const TierRun>(),
+                            machine, ends.regions, options.overlap && whole);
     const Tally by_slow = tally(slow, cuts, ends.regions, costs.slow);
     const Tally by_fast = tally(fast, fast_cuts, ends.regions, costs.fast);
     const Weigh alike = by_accesses(store_weight(machine));
@@ -296,7 +303,7 @@ double Differential::window_ns(std::size_t w,
     // exact whatever the rounding of the shares.
     ns += (levels_[l].ns[w] - fast_[w]) * (slow / (slow + fast));
   }
-  return ns - savings_.saved_ns(w, placement, slowest());
+  return ns - savings_.saved_ns(w, placement);
 }
 
 void Differential::each_cost(std::size_t w, std::span<const TierId> placement,
@@ -313,8 +320,13 @@ void Differential::each_cost(std::size_t w, std::span<const TierId> placement,
 }
 
 double Differential::total_ns(std::span<const TierId> placement) const {
-  return to_ns(benefits_.total(placement) -
-               savings_.saved(placement, slowest()));
+  return to_ns(benefits_.total(placement) - savings_.saved(placement));
+}
+
+void Differential::totals(std::span<const TierId> placements,
+                          std::span<FineNanos> totals, unsigned threads) const {
+  benefits_.totals(placements, totals, threads);
+  savings_.take_from(totals, placements, threads);
 }
 
 std::optional<double> Differential::error_ns(
@@ -327,7 +339,7 @@ std::optional<double> Differential::error_ns(
       slow[o] = weights_[placement[o]][l];
     }
     const bool last = l + 1 == levels_.size();
-    const double saved = last ? to_ns(savings_.saved(placement, slowest())) : 0;
+    const double saved = last ? to_ns(savings_.saved(placement)) : 0;
     const double one = levels_[l].doubt.error_ns(slow, saved);
     if (levels_.size() == 1) return one;
     square += one * one;

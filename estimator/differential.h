@@ -34,10 +34,10 @@ namespace thermocline {
 // two traces' estimated counts. `cost` is the object's share of the window's
 // (slow - fast) time, in [0, 1]: the mean of its shares in the two traces, by
 // what each sample stands for (pair_costs.h), with chance differences between
-// neighbours evened out (smoothing.h). The shares of a window sum to 1. A
-// window without accesses borrows the shares of the nearest window that has
-// some, of its own phase if there is one (the earlier of two); its loads and
-// stores stay 0.
+// neighbours evened out (smoothing.h). The shares
+// of a window sum to 1. A window without accesses borrows the shares of the
+// nearest window that has some, of its own phase if there is one (the earlier
+// of two); its loads and stores stay 0.
 struct WindowAccess {
   ObjectId object = 0;
   double loads = 0;
@@ -132,6 +132,13 @@ class Differential {
   /// Sum of all windows, to 1/256 ns an object. Cost: O(objects + samples that
   /// may save).
   double total_ns(std::span<const TierId> placement) const;
+  /// total_ns() of many placements, one after the other in `placements`: its
+  /// very figures, on `threads` cores. Requires: placements.size() ==
+  /// totals.size() * objects().size(); threads >= 1. Cost: Benefits::totals(),
+  /// and a core run for each way in which the objects of a stretch of samples
+  /// lie (savings.h).
+  void totals(std::span<const TierId> placements, std::span<FineNanos> totals,
+              unsigned threads) const;
   /// The estimate's error bar (doubt.h): the truth lies within this of
   /// total_ns() in 90 % of the placements that it was calibrated on; 0 at the
   /// endpoints. None where an endpoint is modelled: nothing is known of how
@@ -181,12 +188,9 @@ class Differential {
   // Of measured runs, the slowest tier's first; `tiers` are theirs.
   static Result<Differential> from_ends(Parts parts,
                                         const std::vector<TierId>& tiers,
-                                        bool overlap);
+                                        const Options& options);
   void weigh_tiers();
   std::vector<double> gains(const Level& level) const;  // over all windows
-  TierId slowest() const {
-    return static_cast<TierId>(machine_.tiers.size() - 1);
-  }
 
   Machine machine_;
   RegionMap regions_;

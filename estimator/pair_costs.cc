@@ -62,62 +62,104 @@ std::vector<ClassTimes> times_of(const AccessClasses& classes, const Run& slow,
   return out;
 }
 
-Savings savings_of(const Trace& slow, const AccessClasses& classes,
+// What a figure of each tier is, by those that have a run; another's lies
+// between its neighbours' by latency.
+void fill_between(const Machine& machine, std::span<const TierRun> runs,
+                  ByTier& figures) {
+  const auto by_latency = slowness(machine);
+  std::size_t above = 0;  // the run of the nearest tier that is not slower
+  for (std::size_t t = 0; t < machine.tiers.size(); ++t) {
+    if (runs[above + 1].tier <= t && above + 2 < runs.size()) ++above;
+    const TierId low = runs[above].tier, high = runs[above + 1].tier;
+    if (t == low || t == high) continue;
+    const double span = by_latency[high] - by_latency[low];
+    const double part =
+        span > 0
+            ? std::clamp((by_latency[t] - by_latency[low]) / span, 0.0, 1.0)
+            : 1;
+    figures[t] = figures[low] + part * (figures[high] - figures[low]);
+  }
+}
+
+// `runs`: by tier, the fastest first.
+Savings savings_of(std::span<const TierRun> runs, const AccessClasses& classes,
                    const std::vector<ClassTimes>& times, const Machine& machine,
-                   const WindowCuts& slow_cuts, const WindowCuts& fast_cuts,
                    const RegionMap& regions) {
+  const Trace& slow = *runs.back().trace;
+  const std::size_t tiers = machine.tiers.size();
   Mixture mixture{classes.of_samples(slow), {}};
   mixture.company = companies(mixture.of_sample, classes.all().size());
-  std::vector<SampleTime> kinds;
+  std::vector<ByTier> kinds(times.size());
   for (std::size_t c = 0; c < times.size(); ++c) {
-    kinds.push_back({times[c].sample_ns[1], times[c].sample_ns[0]});
+    kinds[c][0] = times[c].sample_ns[0];
+    kinds[c][tiers - 1] = times[c].sample_ns[1];
   }
-  Savings out(kinds, fit_shapes(slow, classes, times, mixture, machine),
+  for (std::size_t r = 1; r + 1 < runs.size(); ++r) {
+    const TierId tier = runs[r].tier;
+    const Run run = look_at(*runs[r].trace, classes, machine.tiers[tier],
+                            machine.cycles_per_ns);
+    for (std::size_t c = 0; c < kinds.size(); ++c) {
+      if (times[c].samples > 0) {
+        kinds[c][tier] = run.total(c) / times[c].samples;
+      }
+    }
+  }
+  for (ByTier& one : kinds) fill_between(machine, runs, one);
+  Savings out(tiers, kinds, fit_shapes(slow, classes, times, mixture, machine),
               mixture.company);
+  const WindowCuts& cuts = *runs.back().cuts;
   std::size_t s = 0;
-  for (std::size_t w = 0; w + 1 < slow_cuts.at.size(); ++w) {
-    double slow_sum = 0, fast_sum = 0;
-    for (; s < slow.samples.size() && slow_cuts.of_sample[s] == w; ++s) {
+  for (std::size_t w = 0; w + 1 < cuts.at.size(); ++w) {
+    ByTier sum{};
+    for (; s < slow.samples.size() && cuts.of_sample[s] == w; ++s) {
       const auto c = mixture.of_sample[s];
-      slow_sum += kinds[c].slow_ns;
-      fast_sum += kinds[c].fast_ns;
+      for (std::size_t t = 0; t < tiers; ++t) sum[t] += kinds[c][t];
       const auto object = regions.find(slow.samples[s].address);
       if (object) out.add(*object, c);
     }
-    const auto scale = [w](const WindowCuts& cuts, double sum) {
-      const auto time = static_cast<double>(cuts.at[w + 1] - cuts.at[w]);
-      return sum > 0 ? time / sum : 0;
-    };
-    out.end_window(scale(slow_cuts, slow_sum), scale(fast_cuts, fast_sum));
+    ByTier scale{};
+    for (const TierRun& run : runs) {
+      scale[run.tier] =
+          static_cast<double>(run.cuts->at[w + 1] - run.cuts->at[w]);
+    }
+    fill_between(machine, runs, scale);
+    for (std::size_t t = 0; t < tiers; ++t) {
+      scale[t] = sum[t] > 0 ? scale[t] / sum[t] : 0;
+    }
+    out.end_window(scale);
   }
   return out;
 }
 
 }  // namespace
 
-PairCosts pair_costs(const Trace& slow, const Trace& fast,
-                     const Machine& machine, const WindowCuts& slow_cuts,
-                     const WindowCuts& fast_cuts, const RegionMap& regions,
-                     bool overlap) {
-  AccessClasses learned(slow, fast);
-  learn_link_lines(slow, fast, machine, learned);
+PairCosts pair_costs(const TierRun& slow, const TierRun& fast,
+                     std::span<const TierRun> between, const Machine& machine,
+                     const RegionMap& regions, bool overlap) {
+  AccessClasses learned(*slow.trace, *fast.trace);
+  learn_link_lines(*slow.trace, *fast.trace, machine, learned);
   const auto classes =
       std::make_shared<const AccessClasses>(std::move(learned));
   if (!classes->known()) {
     const auto same = by_accesses(store_weight(machine));
     return {same, same, {}, false};
   }
-  const Tier& slowest = machine.tiers.back();
-  const Run in_slow = look_at(slow, *classes, slowest, machine.cycles_per_ns);
-  const Run in_fast =
-      look_at(fast, *classes, machine.tiers.front(), machine.cycles_per_ns);
-  return {weigh(classes, in_slow, in_fast, in_slow),
-          weigh(classes, in_slow, in_fast, in_fast),
-          overlap
-              ? savings_of(slow, *classes, times_of(*classes, in_slow, in_fast),
-                           machine, slow_cuts, fast_cuts, regions)
-              : Savings(),
-          true};
+  const Run in_slow = look_at(*slow.trace, *classes, machine.tiers.back(),
+                              machine.cycles_per_ns);
+  const Run in_fast = look_at(*fast.trace, *classes, machine.tiers.front(),
+                              machine.cycles_per_ns);
+  PairCosts out{weigh(classes, in_slow, in_fast, in_slow),
+                weigh(classes, in_slow, in_fast, in_fast),
+                {},
+                true};
+  if (overlap && machine.tiers.size() <= kMostLinks) {
+    std::vector<TierRun> runs{fast};
+    runs.insert(runs.end(), between.begin(), between.end());
+    runs.push_back(slow);
+    out.savings = savings_of(
+        runs, *classes, times_of(*classes, in_slow, in_fast), machine, regions);
+  }
+  return out;
 }
 
 }  // namespace thermocline

@@ -3,13 +3,17 @@
 // A class of accesses (access_classes.h) cost so much in all of the slow run
 // and so much in all of the fast one (class_costs.h); what it would gain is the
 // difference, and each of its samples has an equal part of that. How parts of
-// different tiers overlap is told by Savings.
+// different tiers overlap is told by Savings, of all tiers of the machine: of
+// one with a trace of its own by what its classes cost there, of another as
+// between its neighbours by latency.
 //
 // Where samples do not tell their instructions, a sample weighs what the
 // machine makes of its accesses (access_cost.h), and nothing overlaps.
 //
 // Thread safety: pure.
 #pragma once
+
+#include <span>
 
 #include "estimator/machine.h"
 #include "estimator/savings.h"
@@ -24,12 +28,19 @@ struct PairCosts {
   bool known = false;  // whether samples told their instructions
 };
 
+// A run with all in one tier.
+struct TierRun {
+  TierId tier = 0;
+  const Trace* trace = nullptr;
+  const WindowCuts* cuts = nullptr;
+};
+
 /// Requires: sorted traces with samples, of the machine's slowest and fastest
-/// tier; the cuts and regions are theirs. The functions outlive the traces.
-/// Without `overlap` nothing is saved, and the answer comes much sooner.
-PairCosts pair_costs(const Trace& slow, const Trace& fast,
-                     const Machine& machine, const WindowCuts& slow_cuts,
-                     const WindowCuts& fast_cuts, const RegionMap& regions,
-                     bool overlap);
+/// tier and of `between`; the cuts and regions are theirs. The functions
+/// outlive the traces. Without `overlap`, or of more than kMostLinks tiers,
+/// nothing is saved, and the answer comes much sooner.
+PairCosts pair_costs(const TierRun& slow, const TierRun& fast,
+                     std::span<const TierRun> between, const Machine& machine,
+                     const RegionMap& regions, bool overlap);
 
 }  // namespace thermocline

@@ -1,11 +1,16 @@
 #include "estimator/savings.h"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
+#include <mutex>
 #include <numeric>
+#include <string>
 #include <thread>
+#include <unordered_map>
 
 #include "estimator/mixed_run.h"
+#include "traces/result.h"
 
 namespace thermocline {
 namespace {
@@ -27,122 +32,124 @@ double Savings::core_run(const Stretch& stretch, Place place) const {
                                  kPasses, kMostPasses);
   MixedRun mixed(shapes_, company_, passes);
   for (std::size_t s = stretch.first; s < stretch.last; ++s) {
-    const int slow = place(samples_[s]);
-    if (slow < 0) continue;
-    mixed.add({samples_[s].kind, static_cast<std::uint16_t>(slow)});
+    mixed.add(
+        {samples_[s].kind, static_cast<std::uint16_t>(place(samples_[s]))});
   }
   return mixed.ns_per_access();
 }
 
 FineNanos Savings::saved_in(std::size_t number,
-                            std::span<const TierId> placement,
-                            TierId slowest) const {
+                            std::span<const TierId> placement) const {
   const Stretch& stretch = stretches_[number];
-  SampleTime all, placed;
-  std::size_t slow = 0, fast = 0;
+  if (!stretch.saves) return 0;
+  ByTier placed{}, samples{};
   for (std::size_t s = stretch.first; s < stretch.last; ++s) {
     const TierId tier = placement[samples_[s].object];
-    if (tier != slowest && tier != 0) continue;
-    const SampleTime& time = times_[samples_[s].kind];
-    all.slow_ns += time.slow_ns;
-    all.fast_ns += time.fast_ns;
-    (tier == 0 ? placed.fast_ns : placed.slow_ns) +=
-        tier == 0 ? time.fast_ns : time.slow_ns;
-    ++(tier == 0 ? fast : slow);
+    placed[tier] += times_[samples_[s].kind][tier];
+    samples[tier] += 1;
   }
-  if (slow == 0 || fast == 0) return 0;
-  const auto place = [&](const Placeable& sample) {
-    const TierId tier = placement[sample.object];
-    return tier == 0 ? 0 : tier == slowest ? 1 : -1;
+  const auto count = static_cast<double>(stretch.last - stretch.first);
+  if (*std::max_element(samples.begin(), samples.end()) == count) return 0;
+  const auto in = in_tiers(number);
+  const InTier& fast = in.front();
+  const InTier& slow = in.back();
+  const double run = core_run(stretch, [&](const Placeable& sample) {
+    return placement[sample.object];
+  });
+  const auto at = [&](double core) {  // of the time between fast and slow
+    return fast.sum +
+           (slow.sum - fast.sum) * ((core - fast.run) / (slow.run - fast.run));
   };
-  double slow_run = stretch.slow_run, fast_run = stretch.fast_run;
-  if (slow + fast < stretch.last - stretch.first) {
-    const auto all_in = [&](int tier) {
-      return core_run(stretch, [&](const Placeable& sample) {
-        return place(sample) < 0 ? -1 : tier;
-      });
-    };
-    slow_run = all_in(1);
-    fast_run = all_in(0);
+  double time = at(run);
+  for (std::size_t t = 1; t + 1 < tiers_; ++t) {
+    if (samples[t] > 0) {
+      time += samples[t] / count * (in[t].sum - at(in[t].run));
+    }
   }
-  const double gain = slow_run - fast_run;
-  const double real_gain = all.slow_ns - all.fast_ns;
-  if (gain <= kLeastGain * slow_run || real_gain <= 0) return 0;
-  const double left = (core_run(stretch, place) - fast_run) / gain;
-  const double sum = placed.slow_ns + placed.fast_ns;
-  const double time = all.fast_ns + real_gain * left;
   // Each tier's part in proportion to its share of the sum.
-  const double by = (placed.slow_ns * stretch.slow_scale +
-                     placed.fast_ns * stretch.fast_scale) /
-                    sum;
-  return sum > 0 ? to_fine((sum - time) * by) : 0;
+  double sum = 0, scaled = 0;
+  for (std::size_t t = 0; t < tiers_; ++t) {
+    sum += placed[t];
+    scaled += placed[t] * in[t].scale;
+  }
+  return sum > 0 ? to_fine((sum - time) * (scaled / sum)) : 0;
 }
 
-void Savings::end_window(double slow_scale, double fast_scale) {
+void Savings::end_window(const ByTier& scale) {
   std::size_t at = stretches_.empty() ? 0 : stretches_.back().last;
   while (at < samples_.size()) {
-    Stretch next{.first = at,
-                 .last = std::min(at + kStretch, samples_.size()),
-                 .slow_scale = slow_scale,
-                 .fast_scale = fast_scale};
-    const auto run = [&](int tier) {
-      return core_run(next, [tier](const Placeable&) { return tier; });
-    };
-    next.slow_run = run(1);
-    next.fast_run = run(0);
+    Stretch next{at, std::min(at + kStretch, samples_.size())};
+    for (std::size_t t = 0; t < tiers_; ++t) {
+      InTier in{core_run(next, [t](const Placeable&) { return t; }), 0,
+                scale[t]};
+      for (std::size_t s = next.first; s < next.last; ++s) {
+        in.sum += times_[samples_[s].kind][t];
+      }
+      in_tiers_.push_back(in);
+    }
+    const auto in = in_tiers(stretches_.size());
+    next.saves = in.back().run - in.front().run > kLeastGain * in.back().run &&
+                 in.back().sum > in.front().sum;
     stretches_.push_back(next);
     at = next.last;
   }
   windows_.push_back(stretches_.size());
 }
 
+std::vector<ObjectId> Savings::objects_of(const Stretch& stretch) const {
+  std::vector<ObjectId> out;
+  for (std::size_t s = stretch.first; s < stretch.last; ++s) {
+    out.push_back(samples_[s].object);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 void Savings::index(std::size_t objects) {
-  // Visits each object of each stretch once.
+  // Visits each object of each stretch that may save once.
   const auto each = [&](const auto& visit) {
-    constexpr std::size_t kNever = ~std::size_t{0};
-    std::vector<std::size_t> seen(objects, kNever);
-    std::size_t s = 0;
-    for (std::size_t stretch = 0; stretch < stretches_.size(); ++stretch) {
-      for (; s < stretches_[stretch].last; ++s) {
-        const ObjectId object = samples_[s].object;
-        if (seen[object] == stretch) continue;
-        seen[object] = stretch;
-        visit(object, stretch);
+    for (std::size_t n = 0; n < stretches_.size(); ++n) {
+      if (!stretches_[n].saves) continue;
+      const auto all = objects_of(stretches_[n]);
+      if (all.front() == all.back()) continue;  // never in two tiers
+      for (auto at = all.begin(); at != all.end();) {
+        const auto next = std::upper_bound(at, all.end(), *at);
+        visit(*at, n, static_cast<std::uint32_t>(next - at));
+        at = next;
       }
     }
   };
   first_.assign(objects + 1, 0);
-  each([&](ObjectId object, std::size_t) { ++first_[object + 1]; });
+  each([&](ObjectId object, std::size_t, std::uint32_t) {
+    ++first_[object + 1];
+  });
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
-  in_.resize(first_.back());
+  parts_.resize(first_.back());
   std::vector<std::size_t> next = first_;
-  each([&](ObjectId object, std::size_t stretch) {
-    in_[next[object]++] = static_cast<std::uint32_t>(stretch);
+  each([&](ObjectId object, std::size_t stretch, std::uint32_t samples) {
+    parts_[next[object]++] = {static_cast<std::uint32_t>(stretch), samples};
   });
 }
 
-std::span<const std::uint32_t> Savings::stretches_of(ObjectId object) const {
-  return std::span(in_).subspan(first_[object],
-                                first_[object + 1] - first_[object]);
+std::span<const Savings::Part> Savings::parts_of(ObjectId object) const {
+  return std::span(parts_).subspan(first_[object],
+                                   first_[object + 1] - first_[object]);
 }
 
-double Savings::saved_ns(std::size_t w, std::span<const TierId> placement,
-                         TierId slowest) const {
+double Savings::saved_ns(std::size_t w,
+                         std::span<const TierId> placement) const {
   if (w >= windows_.size()) return 0;
   FineNanos saved = 0;
   for (std::size_t g = w == 0 ? 0 : windows_[w - 1]; g < windows_[w]; ++g) {
-    saved += saved_in(g, placement, slowest);
+    saved += saved_in(g, placement);
   }
   return to_ns(saved);
 }
 
-FineNanos Savings::saved(std::span<const TierId> placement,
-                         TierId slowest) const {
+FineNanos Savings::saved(std::span<const TierId> placement) const {
   const auto sum = [&](std::size_t first, std::size_t last) {
     FineNanos saved = 0;
-    for (std::size_t s = first; s < last; ++s) {
-      saved += saved_in(s, placement, slowest);
-    }
+    for (std::size_t s = first; s < last; ++s) saved += saved_in(s, placement);
     return saved;
   };
   if (stretches_.size() < 2 * kWorthAThread) return sum(0, stretches_.size());
@@ -158,6 +165,45 @@ FineNanos Savings::saved(std::span<const TierId> placement,
   FineNanos saved = sum(0, stretches_.size() / parts);
   for (auto& other : others) saved += other.get();
   return saved;
+}
+
+void Savings::take_from(std::span<FineNanos> totals,
+                        std::span<const TierId> placements,
+                        unsigned threads) const {
+  CHECK(threads >= 1);
+  if (totals.empty() || stretches_.empty()) return;
+  const std::size_t objects = placements.size() / totals.size();
+  CHECK(placements.size() == totals.size() * objects);
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  const auto work = [&] {
+    std::vector<FineNanos> saved(totals.size(), 0);
+    std::unordered_map<std::string, FineNanos> known;  // by its objects' tiers
+    std::string tiers;
+    for (std::size_t n; (n = next++) < stretches_.size();) {
+      if (!stretches_[n].saves) continue;
+      auto all = objects_of(stretches_[n]);
+      all.erase(std::unique(all.begin(), all.end()), all.end());
+      known.clear();
+      tiers.resize(all.size());
+      for (std::size_t p = 0; p < totals.size(); ++p) {
+        const auto placement = placements.subspan(p * objects, objects);
+        for (std::size_t o = 0; o < all.size(); ++o) {
+          tiers[o] = static_cast<char>(placement[all[o]]);
+        }
+        if (tiers.find_first_not_of(tiers[0]) == tiers.npos) continue;
+        const auto [at, fresh] = known.try_emplace(tiers, 0);
+        if (fresh) at->second = saved_in(n, placement);
+        saved[p] += at->second;
+      }
+    }
+    const std::lock_guard lock(mutex);
+    for (std::size_t p = 0; p < totals.size(); ++p) totals[p] -= saved[p];
+  };
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  for (auto& one : others) one.join();
 }
 
 }  // namespace thermocline

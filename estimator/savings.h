@@ -2,21 +2,25 @@
 //
 // What two objects gain is no sum where their accesses overlap. The samples of
 // the slow run are taken in stretches of 256 in a row, and each stretch is run
-// through a core with two links (mixed_run.h): all slow, all fast, and as
-// placed. Where between the two the placed run lies is how much of the
-// stretch's gain is left; what its objects' own gains come to beyond that is
-// saved, or lost. (CAMP, ASPLOS 2026, models the bandwidth's part of it by a
-// cubic in the share of pages.)
+// through a core with a link for each tier (mixed_run.h): with all in one tier,
+// for each of them, and as placed. Where between all slow and all fast the
+// placed run lies is how much of the stretch's gain is left; what its objects'
+// own gains come to beyond that is saved, or lost. (CAMP, ASPLOS 2026, models
+// the bandwidth's part of it by a cubic in the share of pages.) By what a tier
+// between is off that line when all lies in it, a placement is off by the part
+// of its samples that lie there.
 //
-// Of the endpoints nothing is saved, exactly. Only the fastest and the slowest
-// tier are told apart; objects between them save nothing. What a stretch saves
-// is a whole number of 1/256 ns, so that sums are exact in any order. It may be
-// less than nothing: accesses that hold each other up cost more than their sum.
+// With all of a stretch in one tier nothing is saved, exactly. What a stretch
+// saves is a whole number of 1/256 ns, so that sums are exact in any order. It
+// may be less than nothing: accesses that hold each other up cost more than
+// their sum.
 //
 // Thread safety: const after construction. Units: nanoseconds. Memory: 8 bytes
-// a sample, 48 a stretch, and 4 for each object of a stretch.
+// a sample, 8 for each object of a stretch, and of a stretch 24 and 24 for each
+// tier.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,20 +31,22 @@
 
 namespace thermocline {
 
-// What a sample of a class takes, as a part of the whole run.
-struct SampleTime {
-  double slow_ns = 0;
-  double fast_ns = 0;
-};
-
 class Savings {
  public:
+  // A stretch that an object is in, and with how many of its samples.
+  struct Part {
+    std::uint32_t stretch = 0;
+    std::uint32_t samples = 0;
+  };
+
   Savings() = default;
-  /// By class, what its samples take, how its accesses are made, and in which
-  /// company. Requires: at most 2^16 classes.
-  Savings(std::vector<SampleTime> times, std::vector<AccessShape> shapes,
-          std::vector<std::uint32_t> company)
-      : times_(std::move(times)),
+  /// By class, what a sample takes in each tier as a part of the whole run, how
+  /// its accesses are made, and in which company. Requires: at most 2^16
+  /// classes; 2 to kMostLinks tiers.
+  Savings(std::size_t tiers, std::vector<ByTier> times,
+          std::vector<AccessShape> shapes, std::vector<std::uint32_t> company)
+      : tiers_(tiers),
+        times_(std::move(times)),
         shapes_(std::move(shapes)),
         company_(std::move(company)) {}
 
@@ -51,21 +57,28 @@ class Savings {
         {static_cast<std::uint32_t>(object), static_cast<std::uint16_t>(kind)});
   }
   /// Ends a window, in which samples took so many times their kind's mean.
-  void end_window(double slow_scale, double fast_scale);
+  void end_window(const ByTier& scale);
   /// After the last window: lists the stretches that each object is in.
   void index(std::size_t objects);
 
   /// Time saved in window w. `tier` of each object: 0 is the fastest.
-  double saved_ns(std::size_t w, std::span<const TierId> placement,
-                  TierId slowest) const;
+  double saved_ns(std::size_t w, std::span<const TierId> placement) const;
   /// In all windows. Cost: a core run of 16 accesses a sample, on all cores.
-  FineNanos saved(std::span<const TierId> placement, TierId slowest) const;
+  FineNanos saved(std::span<const TierId> placement) const;
+  /// Takes from each total what is saved under its placement, one after the
+  /// other in `placements`: saved()'s very figures. On `threads` cores; what
+  /// placements have in common in a stretch is run once. Requires:
+  /// placements.size() == totals.size() * objects; threads >= 1.
+  void take_from(std::span<FineNanos> totals,
+                 std::span<const TierId> placements, unsigned threads) const;
 
   /// Stretch by stretch, for whoever follows moves.
+  std::size_t tiers() const { return tiers_; }
   std::size_t stretches() const { return stretches_.size(); }
-  FineNanos saved_in(std::size_t stretch, std::span<const TierId> placement,
-                     TierId slowest) const;
-  std::span<const std::uint32_t> stretches_of(ObjectId object) const;
+  FineNanos saved_in(std::size_t stretch,
+                     std::span<const TierId> placement) const;
+  /// Of those that may save anything.
+  std::span<const Part> parts_of(ObjectId object) const;
 
  private:
   struct Placeable {  // a sample
@@ -75,23 +88,31 @@ class Savings {
   struct Stretch {
     std::size_t first = 0;  // in samples_
     std::size_t last = 0;
-    double slow_scale = 1;
-    double fast_scale = 1;
-    double slow_run = 0;  // of a core, an access
-    double fast_run = 0;
+    bool saves = false;  // whether its two runs differ enough to tell
   };
-  // Nanoseconds an access. `place(sample)`: 0 fast, 1 slow, less: left out.
+  struct InTier {      // of a stretch with all in this tier
+    double run = 0;    // of a core, nanoseconds an access
+    double sum = 0;    // of what its samples take
+    double scale = 1;  // of the window
+  };
+  // Nanoseconds an access.
   template <typename Place>
   double core_run(const Stretch& stretch, Place place) const;
+  std::span<const InTier> in_tiers(std::size_t stretch) const {
+    return std::span(in_tiers_).subspan(stretch * tiers_, tiers_);
+  }
+  std::vector<ObjectId> objects_of(const Stretch& stretch) const;
 
-  std::vector<SampleTime> times_;
+  std::size_t tiers_ = 0;
+  std::vector<ByTier> times_;
   std::vector<AccessShape> shapes_;
   std::vector<std::uint32_t> company_;
   std::vector<Placeable> samples_;
   std::vector<Stretch> stretches_;
+  std::vector<InTier> in_tiers_;      // stretch by stretch
   std::vector<std::size_t> windows_;  // where each ends in stretches_
-  std::vector<std::size_t> first_;    // of each object, in in_; and the end
-  std::vector<std::uint32_t> in_;     // stretches, object by object
+  std::vector<std::size_t> first_;    // of each object, in parts_; and the end
+  std::vector<Part> parts_;           // object by object
 };
 
 }  // namespace thermocline

@@ -63,8 +63,8 @@ AccessShape shape_of(const AccessClass& what, const Machine& machine) {
   AccessClass read = what, written = what;
   read.back = 0;
   written.lines = 0;
-  for (std::size_t t = 0; t < 2; ++t) {
-    const Tier& tier = t == 0 ? machine.tiers.front() : machine.tiers.back();
+  for (std::size_t t = 0; t < machine.tiers.size(); ++t) {
+    const Tier& tier = machine.tiers[t];
     shape.read_ns[t] = link_ns(read, tier);
     shape.written_ns[t] = link_ns(written, tier);
     shape.latency_ns[t] = what.store ? tier.write_ns : tier.read_ns;
@@ -74,7 +74,7 @@ AccessShape shape_of(const AccessClass& what, const Machine& machine) {
 
 struct Part {
   std::vector<std::uint32_t> of_sample;
-  ByTier ns{};  // of an access
+  std::array<double, 2> ns{};  // of an access, in the fast and the slow run
 };
 
 double square(double x) { return x * x; }
@@ -82,8 +82,12 @@ double square(double x) { return x * x; }
 class Fit {
  public:
   Fit(std::vector<AccessShape> shapes, const AccessClasses& classes,
-      std::span<const ClassTimes> times, const Mixture& mixture)
-      : shapes_(std::move(shapes)), times_(times), mixture_(mixture) {
+      std::span<const ClassTimes> times, const Mixture& mixture,
+      std::size_t slowest)
+      : shapes_(std::move(shapes)),
+        times_(times),
+        mixture_(mixture),
+        tiers_{0, static_cast<std::uint16_t>(slowest)} {
     for (const ClassTimes& one : times_) samples_ += one.samples;
     for (std::size_t c = 0; c < shapes_.size(); ++c) {
       const auto& shape = shapes_[c];
@@ -136,15 +140,14 @@ class Fit {
 
   // How far a core run is off: squares of logarithms.
   double off() const {
-    ByTier run{}, real{};
+    std::array<double, 2> run{}, real{};
     std::array<std::vector<Latencies>, 2> seen;
     for (std::size_t t = 0; t < 2; ++t) {
       seen[t].resize(shapes_.size());
       for (const Part& part : parts_) {
         MixedRun mixed(shapes_, mixture_.company, kPasses, seen[t]);
         for (const auto c : part.of_sample) {
-          mixed.add(
-              {static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(t)});
+          mixed.add({static_cast<std::uint16_t>(c), tiers_[t]});
         }
         run[t] += mixed.ns_per_access();
         real[t] += part.ns[t];
@@ -182,7 +185,7 @@ class Fit {
       shape.needed = (none + all) / 2;
       MixedRun alone(shapes_, mixture_.company, kPasses);
       for (std::size_t s = 0; s < 2 * kGroup; ++s) {
-        alone.add({static_cast<std::uint16_t>(c), 1});
+        alone.add({static_cast<std::uint16_t>(c), tiers_[1]});
       }
       (alone.ns_per_access() < ns ? none : all) = shape.needed;
     }
@@ -252,7 +255,8 @@ class Fit {
   std::vector<AccessShape> shapes_;
   std::span<const ClassTimes> times_;
   const Mixture& mixture_;
-  std::vector<std::size_t> free_;  // classes whose shape is looked for
+  std::array<std::uint16_t, 2> tiers_;  // of the fast and the slow run
+  std::vector<std::size_t> free_;       // classes whose shape is looked for
   std::vector<Part> parts_;
   double samples_ = 0;
   bool told_ = false;  // whether loads tell their latency
@@ -274,7 +278,9 @@ std::vector<AccessShape> fit_shapes(const Trace& slow,
     shapes.back().weight = what.period / most;
   }
   learn_work(slow, mixture.of_sample, machine.cycles_per_ns, shapes);
-  return Fit(std::move(shapes), classes, times, mixture).best(classes);
+  return Fit(std::move(shapes), classes, times, mixture,
+             machine.tiers.size() - 1)
+      .best(classes);
 }
 
 }  // namespace thermocline

@@ -22,9 +22,9 @@
 
 namespace thermocline {
 
-// What is known of a class in both runs, by tier as in core_run.h.
+// What is known of a class in both runs: [0] the fast one, [1] the slow one.
 struct ClassTimes {
-  ByTier sample_ns{};                  // what a sample of the slow run takes
+  std::array<double, 2> sample_ns{};   // what a sample of the slow run takes
   std::array<Latencies, 2> latency{};  // of its loads; none: not told
   double samples = 0;                  // of the slow run
 };
@@ -35,8 +35,9 @@ struct Mixture {
   std::vector<std::uint32_t> company;
 };
 
-/// By class. Requires: times for each class. Cost: some hundred core runs of a
-/// few thousand accesses for each class.
+/// By class, with the machine's figures of each tier. Requires: times for each
+/// class; at most kMostLinks tiers. Cost: some hundred core runs of a few
+/// thousand accesses for each class.
 std::vector<AccessShape> fit_shapes(const Trace& slow,
                                     const AccessClasses& classes,
                                     std::span<const ClassTimes> times,

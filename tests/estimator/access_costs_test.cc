@@ -188,19 +188,39 @@ TEST(Differential, AMixCanBeatBothEndpoints) {
   EXPECT_LT(job->total_ns(placement), job->fast_ns() * 0.96);
 }
 
-TEST(Savings, NothingIsSavedAtTheEndpointsOrBetweenTiers) {
+// One of three tiers, of 40 samples of four objects that stream.
+Savings of_three_tiers() {
   AccessShape shape;
   shape.sequential = true;
-  shape.read_ns = {10, 40};
-  shape.latency_ns = {100, 300};
-  Savings savings({{40, 10}, {40, 10}}, {shape, shape}, {0, 0});
+  shape.read_ns = {10, 20, 40};
+  shape.latency_ns = {100, 150, 300};
+  // What lies in the middle takes longer than the core makes of it.
+  const ByTier times{10, 28, 40};
+  Savings savings(3, {times, times}, {shape, shape}, {0, 0});
   for (ObjectId i = 0; i < 40; ++i) savings.add(i % 4, i % 2);
-  savings.end_window(1, 1);
-  EXPECT_EQ(savings.saved_ns(0, std::vector<TierId>(4, 0), 2), 0);
-  EXPECT_EQ(savings.saved_ns(0, std::vector<TierId>(4, 1), 2), 0);
-  EXPECT_EQ(savings.saved_ns(0, std::vector<TierId>(4, 2), 2), 0);
-  EXPECT_GT(savings.saved_ns(0, std::vector<TierId>{0, 0, 2, 0}, 2), 0);
-  EXPECT_EQ(savings.saved_ns(7, std::vector<TierId>(4, 0), 2), 0);
+  savings.end_window({1, 1, 1});
+  savings.index(4);
+  return savings;
+}
+
+TEST(Savings, NothingIsSavedWithAllInOneTier) {
+  const auto savings = of_three_tiers();
+  for (TierId tier = 0; tier < 3; ++tier) {
+    EXPECT_EQ(savings.saved_ns(0, std::vector<TierId>(4, tier)), 0);
+  }
+  EXPECT_EQ(savings.saved_ns(7, std::vector<TierId>(4, 0)), 0);
+}
+
+TEST(Savings, EachTierHasALinkOfItsOwn) {
+  const auto savings = of_three_tiers();
+  const auto saved = [&](std::vector<TierId> placement) {
+    return savings.saved_ns(0, placement);
+  };
+  EXPECT_GT(saved({0, 0, 2, 0}), 0);
+  EXPECT_GT(saved({0, 1, 1, 0}), 0);
+  EXPECT_GT(saved({1, 1, 2, 1}), 0);
+  // Three links carry more than two.
+  EXPECT_GT(saved({0, 1, 2, 0}), saved({0, 0, 2, 0}));
 }
 
 // 256 pages of equal heat, eight samples each by chance.
