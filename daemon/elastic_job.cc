@@ -81,6 +81,13 @@ class Coordinator {
   }
 
  private:
+  static Error no_mpirun(Error error) {
+    if (error.code == Error::Code::kNotFound) {
+      error.message += ", name it with --mpirun, or install openmpi-bin";
+    }
+    return error;
+  }
+
   // One mpirun, from start to end. Returns: its status.
   Result<int> run_once(int stops) {
     const int run = job_.start();
@@ -94,7 +101,7 @@ class Coordinator {
     how.no_input = true;
     how.own_group = true;  // Ctrl-C is ours to answer
     auto mpirun = Job::start(how);
-    if (!mpirun) return mpirun.error();
+    if (!mpirun) return no_mpirun(mpirun.error());
     if (auto ok = mpirun->release(); !ok) return ok.error();
     const int workers = job_.workers();
     tell("run %d: %d worker%s", run, workers, workers == 1 ? "" : "s");

@@ -101,7 +101,20 @@ def never(_):
     return False
 
 
+def without_mpirun():
+    """Open MPI is not there: one line that says what to install."""
+    with tempfile.TemporaryDirectory(prefix="thermocline-job-") as folder:
+        run = subprocess.run([BIN + "/thermocline", "job", "run", "--socket",
+                              folder + "/job.sock", "--", "/bin/true"],
+                             env={"PATH": folder}, capture_output=True,
+                             text=True)
+    if (run.returncode != 1 or run.stderr.count("\n") != 1 or
+            "install openmpi-bin" not in run.stderr):
+        fail("without mpirun:", run.returncode, run.stderr)
+
+
 def main():
+    without_mpirun()
     alone = subprocess.run(example("--ranks", "1"), capture_output=True,
                            text=True)
     if alone.returncode != 0:
