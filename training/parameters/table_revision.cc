@@ -31,7 +31,7 @@ RevisionState state_of(std::vector<float>& row) {
 Status ParameterTable::lock(int rank) {
   const auto from = Clock::now();
   const std::int64_t ticket = locks_->fetch_add(rank, kTicket, 1);
-  for (int turn = 0; locks_->fetch_add(rank, kServed, 0) != ticket; ++turn) {
+  while (locks_->fetch_add(rank, kServed, 0) != ticket) {
     const std::chrono::duration<double> waited = Clock::now() - from;
     if (waited.count() > options_.wait_seconds) {
       return io("a rank holds the rows of rank " + std::to_string(rank) +
@@ -39,12 +39,7 @@ Status ParameterTable::lock(int rank) {
                 std::to_string(static_cast<int>(options_.wait_seconds)) +
                 " s; it hangs or is gone: see its log, or raise wait_seconds");
     }
-    // With more ranks than cores, who holds it needs this one's.
-    if (turn < 50) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
+    std::this_thread::yield();
   }
   return {};
 }
