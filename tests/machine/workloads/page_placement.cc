@@ -17,13 +17,11 @@ constexpr std::size_t kBatch = 4096;  // pages handed to the kernel at once
 constexpr int kAttempts = 3;          // a page may be busy for an instant
 constexpr int kMostNodes = 64;
 
-Status check(const PagePlacement& placement) {
-  const auto node_known = [](int node) {
-    return node >= 0 && node < kMostNodes;
-  };
-  if (!node_known(placement.rest)) return invalid("rest: no such node");
+bool node_known(int node) { return node >= 0 && node < kMostNodes; }
+
+Status check(const std::vector<PagePlacement::Range>& ranges) {
   Address before = 0;
-  for (const auto& range : placement.ranges) {
+  for (const auto& range : ranges) {
     if (range.start % kPage != 0 || range.end % kPage != 0) {
       return invalid("a range is not of whole pages");
     }
@@ -36,6 +34,40 @@ Status check(const PagePlacement& placement) {
   return {};
 }
 
+Result<std::vector<PagePlacement::Range>> parse_ranges(
+    const nlohmann::json& all) {
+  std::vector<PagePlacement::Range> ranges;
+  for (const auto& range : all) {
+    if (!range.is_array() || range.size() != 3 ||
+        !range[0].is_number_unsigned() || !range[1].is_number_unsigned() ||
+        !range[2].is_number_integer()) {
+      return invalid("a range is [start, end, node]");
+    }
+    ranges.push_back({range[0].get<Address>(), range[1].get<Address>(),
+                      range[2].get<int>()});
+  }
+  if (auto ok = check(ranges); !ok) return ok.error();
+  return ranges;
+}
+
+Result<std::vector<PagePlacement::Move>> parse_moves(
+    const nlohmann::json& all) {
+  std::vector<PagePlacement::Move> moves;
+  for (const auto& one : all) {
+    if (!one.is_object() || !one.contains("step") ||
+        !one["step"].is_number_unsigned() || !one.contains("ranges")) {
+      return invalid("a move has step and ranges");
+    }
+    auto ranges = parse_ranges(one["ranges"]);
+    if (!ranges) return ranges.error();
+    moves.push_back({one["step"].get<std::uint64_t>(), *std::move(ranges)});
+    if (moves.size() > 1 && moves.back().step < moves.end()[-2].step) {
+      return invalid("steps of moves decrease");
+    }
+  }
+  return moves;
+}
+
 Result<PagePlacement> parse(const nlohmann::json& one) {
   PagePlacement placement;
   if (!one.is_object() || !one.contains("name") || !one["name"].is_string() ||
@@ -45,16 +77,17 @@ Result<PagePlacement> parse(const nlohmann::json& one) {
   }
   placement.name = one["name"].get<std::string>();
   placement.rest = one["rest"].get<int>();
-  for (const auto& range : one["ranges"]) {
-    if (!range.is_array() || range.size() != 3 ||
-        !range[0].is_number_unsigned() || !range[1].is_number_unsigned() ||
-        !range[2].is_number_integer()) {
-      return invalid(placement.name + ": a range is [start, end, node]");
-    }
-    placement.ranges.push_back({range[0].get<Address>(),
-                                range[1].get<Address>(), range[2].get<int>()});
+  if (!node_known(placement.rest)) {
+    return invalid("rest: no such node").within(placement.name);
   }
-  if (auto ok = check(placement); !ok) return ok.error().within(placement.name);
+  auto ranges = parse_ranges(one["ranges"]);
+  if (!ranges) return ranges.error().within(placement.name);
+  placement.ranges = *std::move(ranges);
+  if (one.contains("moves")) {
+    auto moves = parse_moves(one["moves"]);
+    if (!moves) return moves.error().within(placement.name);
+    placement.moves = *std::move(moves);
+  }
   return placement;
 }
 
@@ -166,6 +199,30 @@ Status place(const PagePlacement& placement) {
   if (stray == 0) return {};
   return io(placement.name + ": " + std::to_string(stray) +
             " pages do not lie where they should");
+}
+
+Result<std::size_t> move(const PagePlacement::Move& move) {
+  constexpr std::size_t kAtOnce = 512;
+  std::vector<Page> pages;
+  std::vector<int> statuses;
+  std::size_t moved = 0;
+  const auto flush = [&]() -> Status {
+    if (auto ok = call(pages, /*ask=*/false, statuses); !ok) return ok;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      moved += statuses[i] == pages[i].node ? 1 : 0;
+    }
+    pages.clear();
+    return {};
+  };
+  for (const auto& range : move.ranges) {
+    for (Address page = range.start; page < range.end; page += kPage) {
+      pages.push_back({page, range.node});
+      if (pages.size() < kAtOnce) continue;
+      if (auto ok = flush(); !ok) return ok.error();
+    }
+  }
+  if (auto ok = flush(); !ok) return ok.error();
+  return moved;
 }
 
 }  // namespace thermocline

@@ -42,6 +42,28 @@ TEST_F(Placements, AreReadAsWritten) {
   EXPECT_EQ(half.ranges[1].node, 2);
 }
 
+TEST_F(Placements, MayMovePagesLater) {
+  const auto loaded = load(
+      R"([{"name": "x", "rest": 1, "ranges": [],
+           "moves": [{"step": 3, "ranges": [[4096, 8192, 0]]},
+                     {"step": 3, "ranges": [[8192, 12288, 0]]}]}])");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto& moves = loaded->front().moves;
+  ASSERT_EQ(moves.size(), 2u);
+  EXPECT_EQ(moves[1].step, 3u);
+  EXPECT_EQ(moves[1].ranges.front().start, 8192u);
+  const auto with = [this](const std::string& moved) {
+    return refusal(R"([{"name": "x", "rest": 1, "ranges": [], "moves": )" +
+                   moved + "}]");
+  };
+  EXPECT_NE(with("[3]").find("step and ranges"), std::string::npos);
+  EXPECT_NE(with(R"([{"step": 2, "ranges": [[1, 8192, 0]]}])").find("whole"),
+            std::string::npos);
+  EXPECT_NE(with(R"([{"step": 2, "ranges": []}, {"step": 1, "ranges": []}])")
+                .find("decrease"),
+            std::string::npos);
+}
+
 TEST_F(Placements, RefuseWhatTheyCannotMean) {
   const auto with = [this](const std::string& ranges) {
     return refusal(R"([{"name": "x", "rest": 1, "ranges": )" + ranges + "}]");

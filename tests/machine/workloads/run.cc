@@ -98,6 +98,7 @@ Result<std::uint64_t> run_workload(
 
   Digest digest;
   for (std::uint64_t i = 0; i < s.steps; ++i) {
+    if (hooks.step) hooks.step(i);
     const auto began = Clock::now();
     const std::uint64_t checksum = step(copies, i);
     digest.add(checksum);

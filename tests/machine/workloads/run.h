@@ -15,6 +15,8 @@ struct RunHooks {
   /// Called between preparing and the first step, with the arrays of all
   /// copies. May fork: each process that returns goes on with the run.
   std::function<Status(const std::vector<Array>&)> begin;
+  /// Called before each step.
+  std::function<void(std::uint64_t)> step;
   /// Called after the last step, before the result is checked.
   std::function<Status()> end;
 };

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/machine/clock_client.h"
+#include "tests/machine/workloads/page_mover.h"
 #include "tests/machine/workloads/page_placement.h"
 
 namespace thermocline {
@@ -90,16 +91,21 @@ std::string line_of(const Array& array) {
   return "array " + array.name + text;
 }
 
-// Returns in a copy of this process for each placement, one after another.
+using Mover = std::shared_ptr<PageMover>;
+
+// Returns in a copy of this process for each placement, one after another, with
+// its own mover.
 Status in_copies(const std::vector<PagePlacement>& placements,
-                 const Printer& print) {
+                 const Printer& print, Mover& mover) {
   for (const PagePlacement& placement : placements) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child < 0) return io(std::string("fork: ") + std::strerror(errno));
     if (child == 0) {
       print("placement " + placement.name);
-      return place(placement);
+      if (auto ok = place(placement); !ok) return ok;
+      mover = std::make_shared<PageMover>(placement.moves);
+      return {};
     }
     int status = 0;
     if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
@@ -122,18 +128,29 @@ Result<RunHooks> timed_runs(const std::string& placements, bool clock,
     all = *std::move(loaded);
   }
   const auto stopwatch = std::make_shared<Stopwatch>();
+  const auto mover = std::make_shared<Mover>();
   RunHooks hooks;
   hooks.begin = [=](const std::vector<Array>& arrays) -> Status {
     for (const Array& array : arrays) print(line_of(array));
     if (!all.empty()) {
-      if (auto ok = in_copies(all, print); !ok) return ok.error();
+      if (auto ok = in_copies(all, print, *mover); !ok) return ok.error();
     }
     return clock ? stopwatch->start() : Status();
   };
+  hooks.step = [=](std::uint64_t step) {
+    if (*mover) (*mover)->before_step(step);
+  };
   hooks.end = [=]() -> Status {
+    std::size_t moved = 0;
+    if (*mover) {  // the job waits for what it does not outlive
+      const auto went = (*mover)->finish();
+      if (!went) return went.error();
+      moved = *went;
+    }
     if (!clock) return {};
     auto timed = stopwatch->stop();
     if (!timed) return timed.error();
+    (*timed)["moved_pages"] = moved;
     print("timed " + timed->dump());
     return {};
   };
