@@ -36,6 +36,7 @@ void print_json(const RecordReport& report, const std::string& output) {
                              {"peak_bytes", report.peak_bytes},
                              {"peak_private_bytes", report.peak_private_bytes},
                              {"file_bytes", report.file_bytes},
+                             {"lines_untold", report.lines_untold},
                              {"observer", report.figures}}
                   .dump(2)
                   .c_str());
@@ -54,6 +55,10 @@ void print_text(const RecordReport& report, const RecordOptions& asked) {
                static_cast<unsigned long long>(report.tensors),
                static_cast<unsigned long long>(report.operators),
                show_bytes(static_cast<double>(report.file_bytes)).c_str());
+  if (asked.source.starts_with("perf") && !report.lines_untold.empty()) {
+    std::fprintf(stderr, "lines that pass memory are not recorded: %s\n",
+                 report.lines_untold.c_str());
+  }
   if (const auto line = aggregate_line(report.figures); !line.empty()) {
     std::fprintf(stderr, "%s\n", line.c_str());
   }

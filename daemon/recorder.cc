@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "daemon/job.h"
@@ -15,6 +16,7 @@
 #include "daemon/recording.h"
 #include "daemon/scratch.h"
 #include "daemon/stop_signals.h"
+#include "tracer/line_counters.h"
 
 namespace thermocline {
 namespace {
@@ -54,6 +56,19 @@ Result<int> watch(Recording& recording, Job& job, int signals,
     }
     if ((waits[0].revents & POLLIN) != 0) return job.wait();
   }
+}
+
+// Has the sampler count the lines of memory controllers, too. Returns: why it
+// does not; empty: it does.
+std::string add_lines(const Machine& machine,
+                      std::unique_ptr<Sampler>& sampler) {
+  auto counters =
+      LineCounters::open(machine, controller_events(""), open_controller);
+  if (!counters) return counters.error().message;
+  const std::shared_ptr<Kernel> kernel = open_kernel();
+  sampler = with_lines(std::move(sampler), *std::move(counters),
+                       [kernel] { return kernel->now(); });
+  return "";
 }
 
 }  // namespace
@@ -97,6 +112,10 @@ Result<RecordReport> record(
   auto sampler = open_sampler(options.source, job->pid(), /*children=*/true);
   if (!sampler) return sampler.error();
 
+  std::string untold = "only --source perf has memory controllers counted";
+  if ((*sampler)->kind() == "perf") {
+    untold = add_lines(options.machine, *sampler);
+  }
   if (options.source == "stream") {
     if (auto begun = await_sampling(**sampler, milliseconds(10'000)); !begun)
       return begun.error();
@@ -121,6 +140,7 @@ Result<RecordReport> record(
 
   Recording recording(std::move(*writer), std::move(*sampler), job->pid(),
                       options, std::move(observer));
+  recording.report.lines_untold = untold;
   if (auto status = recording.begin(); !status) return status.error();
   if (auto status = job->release(); !status) {
     std::error_code ignored;

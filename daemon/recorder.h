@@ -56,9 +56,10 @@ struct RecordReport {
   std::uint64_t lost = 0;
   std::uint64_t tensors = 0;
   std::uint64_t operators = 0;
-  Bytes peak_bytes = 0;              // resident set, at most
-  Bytes peak_private_bytes = 0;      // of it anonymous: what placement is about
-  Bytes file_bytes = 0;              // of the trace
+  Bytes peak_bytes = 0;          // resident set, at most
+  Bytes peak_private_bytes = 0;  // of it anonymous: what placement is about
+  Bytes file_bytes = 0;          // of the trace
+  std::string lines_untold;  // why no memory controller's lines are recorded
   ObserverFigures::Figures figures;  // of the traced process
 };
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "traces/whole_machine.h"
+
 namespace thermocline {
 namespace {
 
@@ -44,8 +46,11 @@ std::vector<CounterReading> counter_readings(const Trace& trace,
                                              std::size_t samples) {
   const auto cpu = busiest_cpu(trace);
   std::vector<const Counters*> counters;
-  for (const Counters& one : trace.counters) {
-    if (one.cpu == cpu) counters.push_back(&one);
+  for (const auto of : {cpu, std::optional(kWholeMachine)}) {
+    if (!counters.empty()) break;
+    for (const Counters& one : trace.counters) {
+      if (one.cpu == of) counters.push_back(&one);
+    }
   }
   std::vector<CounterReading> out;
   if (counters.empty()) return out;

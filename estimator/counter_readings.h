@@ -24,8 +24,9 @@ struct CounterReading {
   double lines_written = 0;
 };
 
-/// Of the CPU that most samples came from (elsewhere others work), in time's
-/// order, with at least `samples` samples each. Requires: a sorted trace.
+/// Of the CPU that most samples came from (elsewhere others work), or, where
+/// nothing was counted there, of the whole machine; in time's order, with at
+/// least `samples` samples each. Requires: a sorted trace.
 std::vector<CounterReading> counter_readings(const Trace& trace,
                                              std::size_t samples);
 

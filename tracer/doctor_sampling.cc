@@ -1,7 +1,9 @@
 // Can memory accesses be sampled, and by whom?
 #include <cstdio>
+#include <set>
 
 #include "tracer/doctor_parts.h"
+#include "tracer/memory_controllers.h"
 #include "tracer/perf_events.h"
 #include "tracer/sampling_rights.h"
 
@@ -142,6 +144,39 @@ Finding capabilities(const SamplingRights& rights) {
                  "without " + lack, uses, kSetcap);
 }
 
+// Whose counts make estimates of prefetched and written lines surer.
+Finding controllers(const Patient& patient, const SamplingRights& rights) {
+  const char* const kLost =
+      "traces do not tell lines that are fetched in vain or written back; "
+      "estimates of arrays side by side are less sure";
+  const auto events = controller_events(patient.root);
+  if (events.empty()) {
+    return lacking(State::kPart, "memory controllers",
+                   "no uncore_imc or amd_umc in /sys/bus/event_source/devices",
+                   kLost,
+                   is_virtual(patient)
+                       ? "use a bare-metal machine"
+                       : "load intel_uncore or amd_uncore; AMD needs Zen 4 "
+                         "and Linux 6.8");
+  }
+  std::set<std::string> pmus;
+  std::set<int> cpus;
+  for (const auto& event : events) {
+    pmus.insert(event.pmu);
+    cpus.insert(event.cpu);
+  }
+  const auto found = std::to_string(pmus.size()) + " (" + *pmus.begin() +
+                     ", ...) of " + std::to_string(cpus.size()) + " packages";
+  if (rights.privileged() || rights.paranoid <= 0) {
+    return good("memory controllers", found);
+  }
+  return lacking(
+      State::kPart, "memory controllers",
+      found + ", but kernel.perf_event_paranoid is " +
+          std::to_string(rights.paranoid),
+      kLost, std::string("sysctl kernel.perf_event_paranoid=0; or ") + kSetcap);
+}
+
 }  // namespace
 
 std::vector<Finding> examine_sampling(const Patient& patient) {
@@ -151,6 +186,7 @@ std::vector<Finding> examine_sampling(const Patient& patient) {
   found.push_back(software_events(patient));
   found.push_back(paranoid(rights));
   found.push_back(capabilities(rights));
+  found.push_back(controllers(patient, rights));
   return found;
 }
 

@@ -1,5 +1,5 @@
 // RingSet: some events open on all threads of a process, or on whole CPUs,
-// with one ring buffer for each CPU. The only place that opens events.
+// with one ring buffer for each CPU. The only place that samples events.
 //
 // Periods are those with which it was opened. To change them, open another
 // set: PERF_EVENT_IOC_PERIOD does not reach the events that threads inherited,

@@ -152,6 +152,21 @@ TEST_F(Doctor, WhoMayDoWhat) {
   expect("paranoid level", State::kMissing, "no perf events");
 }
 
+TEST_F(Doctor, MemoryControllers) {
+  expect("memory controllers", State::kPart, "no uncore_imc", "amd_uncore");
+  const std::string pmu = "/sys/bus/event_source/devices/uncore_imc_1/";
+  file(pmu + "type", "14\n");
+  file(pmu + "cpumask", "0,8\n");
+  file(pmu + "format/event", "config:0-7\n");
+  file(pmu + "events/cas_count_read", "event=0x04\n");
+  expect("memory controllers", State::kGood, "1 (uncore_imc_1, ...) of 2");
+  file("/proc/self/status", "Uid:\t1000\t1000\nCapEff:\t0000000000000000\n");
+  expect("memory controllers", State::kPart, "perf_event_paranoid is 2",
+         "perf_event_paranoid=0; or run as root, or: setcap cap_perfmon");
+  file("/proc/sys/kernel/perf_event_paranoid", "0\n");
+  expect("memory controllers", State::kGood, "uncore_imc_1");
+}
+
 TEST_F(Doctor, OldKernels) {
   expect("kernel", State::kGood, "6.1.0");
   file("/proc/sys/kernel/osrelease", "4.19.0-25\n");
