@@ -77,7 +77,7 @@ TEST_F(TrainCommand, StopsAtOnceAndGoesOn) {
 TEST_F(TrainCommand, RefusesInOneLine) {
   refuses("-o agent.pt", "no traces");
   refuses("-o no/folder/agent.pt slow.trace", "no/folder/agent.pt");
-  refuses("-o . slow.trace", "folder");
+  refuses("-o . slow.trace", "name a file");
   refuses("-o agent.pt --option gamma=7 slow.trace", "gamma");
   refuses("-o agent.pt --resume slow.trace", "agent.pt.checkpoint");
   refuses("slow.trace", "--out");

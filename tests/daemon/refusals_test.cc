@@ -84,7 +84,8 @@ TEST_F(Refusals, FilesThatMayNotBeTouchedAreNamed) {
   ::chmod(shut.c_str(), 0700);
   const auto good = scratch / "good.lackey";
   std::ofstream(good) << " L 1000,8\n";
-  expect(import(good, scratch / "no/b.trace"), {"no/b.trace", "make it first"});
+  expect(import(good, scratch / "no/b.trace"),
+         {"no/b.trace", "make its folder first"});
   std::ofstream(scratch / "old.trace") << "old";
   expect(import(good, scratch / "old.trace"), {"old.trace", "--force"});
   EXPECT_EQ(slurp(scratch / "old.trace"), "old");
