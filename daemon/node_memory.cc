@@ -7,10 +7,27 @@
 namespace thermocline {
 namespace {
 
-Result<NodeMemory> sum_over_nodes(Kernel& kernel, const Tier& tier) {
+constexpr const char* kZones = "proc/zoneinfo";
+
+// `zones`: the text of kZones, which tells of all nodes.
+Result<NodeMemory> node_in(Kernel& kernel, int node,
+                           const Result<std::string>& zones) {
+  const std::string path =
+      "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
+  const auto text = kernel.read_file(path);
+  if (!text) return text.error();
+  auto memory = parse_node_memory(*text);
+  if (!memory) return memory.error().within(path);
+  const auto usable = zones ? usable_free_bytes(*zones, node) : std::nullopt;
+  memory->free = usable.value_or(memory->free);
+  return memory;
+}
+
+Result<NodeMemory> sum_over_nodes(Kernel& kernel, const Tier& tier,
+                                  const Result<std::string>& zones) {
   NodeMemory sum;
   for (const int node : tier.nodes) {
-    const auto memory = node_memory(kernel, node);
+    const auto memory = node_in(kernel, node, zones);
     if (!memory) return memory.error();
     sum.total += memory->total;
     sum.free += memory->free;
@@ -48,23 +65,15 @@ Result<NodeMemory> parse_node_memory(const std::string& text) {
 }
 
 Result<NodeMemory> node_memory(Kernel& kernel, int node) {
-  const std::string path =
-      "sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
-  const auto text = kernel.read_file(path);
-  if (!text) return text.error();
-  auto memory = parse_node_memory(*text);
-  if (!memory) return memory.error().within(path);
-  const auto zones = kernel.read_file("proc/zoneinfo");
-  const auto usable = zones ? usable_free_bytes(*zones, node) : std::nullopt;
-  memory->free = usable.value_or(memory->free);
-  return memory;
+  return node_in(kernel, node, kernel.read_file(kZones));
 }
 
 std::vector<Result<NodeMemory>> tier_memory(Kernel& kernel,
                                             const Machine& machine) {
+  const auto zones = kernel.read_file(kZones);
   std::vector<Result<NodeMemory>> out;
   for (const auto& tier : machine.tiers) {
-    out.push_back(sum_over_nodes(kernel, tier));
+    out.push_back(sum_over_nodes(kernel, tier, zones));
   }
   return out;
 }

@@ -13,7 +13,17 @@ struct NodeMemory {
   Bytes total = 0;
   Bytes free = 0;  // without reclaim (zone_info.h), where the kernel tells
   Bytes inactive_file = 0;  // page cache that the kernel gives up easily
+
+  /// What a process can get when that share of the cache makes way.
+  Bytes free_with(double reclaim) const {
+    return free +
+           static_cast<Bytes>(static_cast<double>(inactive_file) * reclaim);
+  }
 };
+
+// Share of inactive page cache that is taken for free: what moves into a full
+// node, the kernel makes room for there, from such pages first.
+inline constexpr double kReclaim = 0.8;
 
 /// From the text of sys/devices/system/node/nodeN/meminfo. Errors: kCorrupt.
 Result<NodeMemory> parse_node_memory(const std::string& text);

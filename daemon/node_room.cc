@@ -5,22 +5,13 @@
 #include "daemon/node_memory.h"
 
 namespace thermocline {
-namespace {
-
-// Of inactive page cache, what the kernel will find easy to drop.
-constexpr double kDropped = 0.8;
-
-}  // namespace
 
 void NodeRoom::ask() {
   asked_ = true;
   taken_ = 0;
   left_.reset();
   const auto memory = node_memory(kernel_, node_);
-  if (!memory) return;
-  left_ =
-      memory->free +
-      static_cast<Bytes>(kDropped * static_cast<double>(memory->inactive_file));
+  if (memory) left_ = memory->free_with(kReclaim);
 }
 
 Bytes NodeRoom::take(Bytes wanted) {

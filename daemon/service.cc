@@ -234,7 +234,7 @@ Managed::Capacities Service::capacities(const Managed& managed) const {
     // Unknown: what the target has there is all that it may have.
     out.push_back(managed.target().footprint(t));
     if (!tier) continue;
-    Bytes free = tier->free + share(tier->inactive_file, options_.reclaim);
+    Bytes free = tier->free_with(options_.reclaim);
     for (const auto& other : managed_) {
       // On its way there, and not yet counted as used.
       if (other.get() != &managed) free -= std::min(free, other->arriving(t));

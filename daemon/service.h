@@ -45,11 +45,10 @@ class Service {
     // Share of what a target may have of the fastest tier that is kept for
     // what it will allocate, at most (policies/swing.h).
     double newborn = 0.5;
-    // Share of inactive page cache taken for free: what moves into a full
-    // node, the kernel makes room for there, from such pages first. Files that
-    // a job reads are born in fast memory like all else, and nobody else moves
+    // Share of inactive page cache taken for free (node_memory.h). Files that a
+    // job reads are born in fast memory like all else, and nobody else moves
     // them out.
-    double reclaim = 0.8;
+    double reclaim = kReclaim;
     Target::Options target;
     Guards::Options guards;
     PressureOptions pressure;

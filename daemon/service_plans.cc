@@ -42,9 +42,8 @@ std::vector<Bytes> Service::room_for_moves() const {
     Bytes free = 0;
     if (tier) {
       const auto total = static_cast<double>(tier->total);
-      const auto files = static_cast<double>(tier->inactive_file);
       const auto left = static_cast<Bytes>(total * options_.headroom);
-      free = tier->free + static_cast<Bytes>(files * options_.reclaim);
+      free = tier->free_with(options_.reclaim);
       free = free > left ? free - left : 0;
     } else {
       free = machine_.tiers[out.size()].capacity;  // a dry run
