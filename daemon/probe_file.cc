@@ -24,11 +24,6 @@ constexpr Bytes kPersistUnits[] = {4096, 65536, Bytes{1} << 20,
 // Making the file takes as long as some figures.
 constexpr int kMakingWeight = 4;
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-      .count();
-}
-
 // Written and synced, piece by piece.
 Status persist(MappedFile& file, Bytes size, Bytes unit,
                const ProbeOptions& options, ProbePace& pace, PlaceFigures& to) {

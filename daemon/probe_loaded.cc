@@ -21,10 +21,6 @@ constexpr Bytes kLongestChase = Bytes{256} << 20;
 
 std::atomic<std::uint64_t> sink;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Reads, and rests in proportion. Returns: bytes a second.
 double load(std::span<const std::uint64_t> words, double busy,
             const std::atomic<bool>& done) {

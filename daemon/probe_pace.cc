@@ -1,7 +1,6 @@
 #include "daemon/probe_pace.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "daemon/work.h"
@@ -11,11 +10,7 @@ namespace {
 
 constexpr double kLeast_s = 0.001;  // that a clock can tell
 
-double steady_seconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+double steady_seconds() { return seconds_since({}); }
 
 }  // namespace
 
