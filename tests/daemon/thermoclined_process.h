@@ -46,52 +46,24 @@ class Scratch {
   std::string path_;
 };
 
-// A child process: another program, or a function.
-class Child {
+// What a child process says, until it ends.
+class Running {
  public:
-  explicit Child(const std::vector<std::string>& command) {
-    int out[2];
-    int ready[2];
-    if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(ready, O_CLOEXEC) != 0) abort();
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(out[1], 1);
-      ::dup2(out[1], 2);
-      ::dup2(ready[1], 9);
-      ::fcntl(9, F_SETFD, 0);  // where it was 9 already, dup2 did nothing
-      std::vector<char*> words;
-      words.reserve(command.size() + 1);
-      for (const auto& word : command) {
-        words.push_back(const_cast<char*>(word.c_str()));
-      }
-      words.push_back(nullptr);
-      ::execv(words[0], words.data());
-      ::_exit(127);
-    }
-    ::close(out[1]);
-    ::close(ready[1]);
-    out_ = out[0];
-    ready_ = ready[0];
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
     if (pid_ > 0) {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
     }
-    ::close(out_);
-    ::close(ready_);
+    ::close(from_);
   }
   int pid() const { return pid_; }
   void signal(int number) const { ::kill(pid_, number); }
-  // What it wrote to descriptor 9 first; waits for it up to 20 s.
-  std::string ready() const { return read_some(ready_, 20'000); }
-  // Waits for its end (20 s, then it is killed) and returns its exit status.
+  // Waits for its end (when it is silent for too long, it is killed) and
+  // returns its exit status.
   int wait() {
-    for (std::string more = read_some(out_, 20'000); !more.empty();
-         more = read_some(out_, 20'000)) {
-      output_ += more;
+    while (read_some()) {
     }
     if (!ended_) ::kill(pid_, SIGKILL);
     int status = 0;
@@ -101,20 +73,73 @@ class Child {
   }
   const std::string& output() const { return output_; }
 
- private:
-  std::string read_some(int fd, int timeout_ms) const {
+ protected:
+  explicit Running(int patience_ms) : patience_ms_(patience_ms) {}
+  // In the child.
+  [[noreturn]] static void become(const std::vector<std::string>& command) {
+    std::vector<char*> words;
+    words.reserve(command.size() + 1);
+    for (const auto& word : command) {
+      words.push_back(const_cast<char*>(word.c_str()));
+    }
+    words.push_back(nullptr);
+    ::execv(words[0], words.data());
+    ::_exit(127);
+  }
+  static std::string read_from(int fd, int timeout_ms, bool& ended) {
     pollfd one{fd, POLLIN, 0};
     if (::poll(&one, 1, timeout_ms) <= 0) return {};
     char buffer[4096];
     const auto got = ::read(fd, buffer, sizeof buffer);
-    ended_ = got == 0;
+    ended = got <= 0;  // EIO: of a terminal whose other end is closed
     return {buffer, got > 0 ? static_cast<std::size_t>(got) : 0};
   }
+  // False when it has ended, or was silent for too long.
+  bool read_some() {
+    const auto more = read_from(from_, patience_ms_, ended_);
+    output_ += more;
+    return !more.empty();
+  }
+
   int pid_ = -1;
-  int out_ = -1;
-  int ready_ = -1;
-  mutable bool ended_ = false;
+  int from_ = -1;
+
   std::string output_;
+
+ private:
+  int patience_ms_;
+  bool ended_ = false;
+};
+
+// A command whose output goes to a pipe.
+class Child : public Running {
+ public:
+  explicit Child(const std::vector<std::string>& command) : Running(20'000) {
+    int out[2];
+    int ready[2];
+    if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(ready, O_CLOEXEC) != 0) abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(out[1], 1);
+      ::dup2(out[1], 2);
+      ::dup2(ready[1], 9);
+      ::fcntl(9, F_SETFD, 0);  // where it was 9 already, dup2 did nothing
+      become(command);
+    }
+    ::close(out[1]);
+    ::close(ready[1]);
+    from_ = out[0];
+    ready_ = ready[0];
+  }
+  ~Child() { ::close(ready_); }
+  // What it wrote to descriptor 9 first; waits for it up to 20 s.
+  std::string ready() const {
+    bool closed = false;
+    return read_from(ready_, 20'000, closed);
+  }
+
+ private:
+  int ready_ = -1;
 };
 
 // One request to a daemon; null when nobody answers within 10 s.
