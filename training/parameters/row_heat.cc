@@ -5,8 +5,6 @@
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kGranule = 64 * 1024;
-
 std::size_t granules(std::size_t lead, std::size_t bytes) {
   return (lead + bytes + kGranule - 1) / kGranule;
 }

@@ -19,6 +19,11 @@ double seconds_since(Clock::time_point from) {
 
 constexpr auto kEverything = std::numeric_limits<std::int64_t>::max();
 
+// Of the rows that lie with that rank; those of one past the last: all.
+std::int64_t first_row(const TableOptions& options, int rank, int ranks) {
+  return options.rows * rank / ranks;
+}
+
 }  // namespace
 
 ParameterTable::ParameterTable(Ranks& ranks, const TableOptions& options,
@@ -35,9 +40,10 @@ std::size_t ParameterTable::row_bytes(const TableOptions& options) {
 
 std::size_t ParameterTable::bytes_here(const Ranks& ranks,
                                        const TableOptions& options) {
-  const std::int64_t first = options.rows * ranks.rank() / ranks.size();
-  const std::int64_t end = options.rows * (ranks.rank() + 1) / ranks.size();
-  return static_cast<std::size_t>(end - first) * row_bytes(options);
+  const int here = ranks.rank();
+  const auto rows = first_row(options, here + 1, ranks.size()) -
+                    first_row(options, here, ranks.size());
+  return static_cast<std::size_t>(rows) * row_bytes(options);
 }
 
 Result<ParameterTable> ParameterTable::make(Ranks& ranks,
@@ -57,7 +63,7 @@ Result<ParameterTable> ParameterTable::make(Ranks& ranks,
   if (!order) return order.error();
   ParameterTable out(ranks, options, *order);
   for (int r = 0; r <= ranks.size(); ++r) {
-    out.cuts_.push_back(options.rows * r / ranks.size());
+    out.cuts_.push_back(first_row(options, r, ranks.size()));
   }
   auto window = window_in(ranks, bytes_here(ranks, options), memory);
   if (!window) return window.error().within("table");

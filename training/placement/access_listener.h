@@ -26,6 +26,9 @@ class AccessListener {
   virtual void tell() = 0;
 };
 
+// Memory of which accesses are counted together: as fine as a daemon places.
+inline constexpr std::size_t kGranule = 64 * 1024;
+
 /// Cache lines of so many bytes.
 inline double lines_of(std::size_t bytes) {
   return static_cast<double>((bytes + 63) / 64);

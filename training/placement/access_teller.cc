@@ -11,7 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uintptr_t kGranule = 64 * 1024;
 constexpr std::size_t kRangesAtOnce = 512;  // as daemon/API.md has it
 constexpr int kUnsent = 8;                  // messages; more are dropped
 

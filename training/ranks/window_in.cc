@@ -26,7 +26,7 @@ Result<std::unique_ptr<Window>> window_in(Ranks& ranks, std::size_t bytes,
   if (mine == kTooLittle) {
     return invalid("too little memory for this rank's window: " +
                    std::to_string(memory.size()) + " of " +
-                   std::to_string(bytes) + " bytes");
+                   std::to_string(bytes) + " bytes; give as many");
   }
   if (*least == kTooLittle) {
     return invalid("rank " + std::to_string(least - gives->begin()) +
