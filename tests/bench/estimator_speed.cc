@@ -159,6 +159,37 @@ void batch(benchmark::State& state, bool large) {
   });
 }
 
+// What a search has: 256 placements in each of which another thousand pages in
+// a row were moved out of one that has every second array's page fast.
+void batch_with_savings(benchmark::State& state) {
+  with_job(state, true, [&](const Differential& job) {
+    constexpr std::size_t kSearched = 256, kMoved = 1000;
+    const std::size_t objects = job.objects().size();
+    std::vector<TierId> first(objects), tiers;
+    for (std::size_t o = 0; o < objects; ++o) {
+      first[o] = static_cast<TierId>(o / 64 % 2);
+    }
+    std::mt19937 rng(9);
+    for (std::size_t p = 0; p < kSearched; ++p) {
+      const std::size_t from = rng() % (objects - kMoved);
+      auto next = first;
+      for (std::size_t o = from; o < from + kMoved; ++o) {
+        next[o] = static_cast<TierId>(1 - next[o]);
+      }
+      tiers.insert(tiers.end(), next.begin(), next.end());
+    }
+    std::vector<FineNanos> totals(kSearched);
+    const auto threads = static_cast<unsigned>(state.range(0));
+    for (auto unused : state) {
+      (void)unused;
+      job.totals(tiers, totals, threads);
+      benchmark::DoNotOptimize(totals.data());
+    }
+    state.counters["placements/s"] = benchmark::Counter(
+        kSearched, benchmark::Counter::kIsIterationInvariantRate);
+  });
+}
+
 // The machine's memory, to compare with: reads what the KNL batch reads, or 512
 // MiB, which no cache holds.
 void read_memory(benchmark::State& state, std::size_t bytes) {
@@ -198,6 +229,7 @@ BENCHMARK_CAPTURE(read_memory, 51_MiB, std::size_t{51} << 20) MEMORY;
 BENCHMARK_CAPTURE(batch, knl_lulesh, false) MEMORY;
 BENCHMARK_CAPTURE(read_memory, 512_MiB, std::size_t{512} << 20) MEMORY;
 BENCHMARK_CAPTURE(batch, large, true) MEMORY;
+BENCHMARK(batch_with_savings) MEMORY;
 #undef MEMORY
 
 }  // namespace
