@@ -71,11 +71,15 @@ void compare_waiting(Ranks& ranks) {
     if (!ranks.sum(waiting) || !ahead || ranks.rank() != 0) continue;
     const double waited = static_cast<double>(waiting[0]) / ranks.size();
     if (staleness == 0) at_0 = waited;
-    std::printf(
-        "%9lld %9.2f %14.3f %10lld %14.1fx\n",
-        static_cast<long long>(staleness), seconds, waited,
-        static_cast<long long>(*std::max_element(ahead->begin(), ahead->end())),
-        at_0 / waited);
+    std::printf("%9lld %9.2f %14.3f %10lld", static_cast<long long>(staleness),
+                seconds, waited,
+                static_cast<long long>(
+                    *std::max_element(ahead->begin(), ahead->end())));
+    if (waited > 0) {
+      std::printf(" %14.1fx\n", at_0 / waited);
+    } else {
+      std::printf(" %15s\n", "nobody waited");
+    }
   }
 }
 
