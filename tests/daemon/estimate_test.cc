@@ -91,14 +91,6 @@ TEST_F(Estimate, TensorsByNameAndLabel) {
                  {"\"x\"", "\"tensor:99\"", "tensor:9", "parameter"});
 }
 
-TEST_F(Estimate, APlacementThatWasChosenElsewhere) {
-  auto words = placed(R"({"objects": {")" + name_of(0) + R"(": "fast"}})");
-  words.push_back("--chosen-elsewhere");
-  EXPECT_NEAR(answer(words)["estimates"][0]["ns"], 600e6, 1e6);
-  expect_refused(of_pair({"--sweep", "fast=0..100%", "--chosen-elsewhere"}),
-                 {"--chosen-elsewhere", "--placement"}, 2);
-}
-
 TEST_F(Estimate, RangesAsTheTrialOfTheEstimatorWritesThem) {
   const auto start = std::to_string(SyntheticJob::address(0));
   const auto end = std::to_string(SyntheticJob::address(1));
