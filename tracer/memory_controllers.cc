@@ -126,6 +126,8 @@ class Search {
     for (const auto& pmu : names_of(devices_, "uncore_imc")) {
       described(pmu, "cas_count_read", "cas_count_write");
       if (out_.empty() || out_.back().pmu != pmu) continue;
+      // unc_m_pmm_{rpq,wpq}_inserts (the kernel's tools/perf/pmu-events/arch/
+      // x86/cascadelakex/uncore-memory.json).
       add(pmu, "event=0xe3", 1, false, true);
       add(pmu, "event=0xe7", 1, true, true);
     }
@@ -138,6 +140,7 @@ class Search {
       }
     }
     for (const auto& pmu : names_of(devices_, "amd_umc")) {
+      // umc_cas_cmd.{rd,wr} (there, amdzen4/memory-controller.json).
       add(pmu, "event=0xa,rdwrmask=0x1", 1, false, false);
       add(pmu, "event=0xa,rdwrmask=0x2", 1, true, false);
     }
