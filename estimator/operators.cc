@@ -168,11 +168,13 @@ Result<OperatorModel> OperatorModel::from_pair(const Trace& fast,
                    " and " + std::to_string(slow.operators.size()) +
                    " operators" + kSame);
   }
+  // In the operands' order: the traces' own need not be the same.
   const auto sizes = [](const Trace& trace, const Positions& known,
                         const std::vector<ObjectId>& serials) {
     std::vector<Bytes> out;
-    for (const auto at : positions_of(serials, known)) {
-      out.push_back(trace.tensors[at].bytes);
+    for (const ObjectId serial : serials) {
+      const auto at = known.find(serial);
+      if (at != known.end()) out.push_back(trace.tensors[at->second].bytes);
     }
     return out;
   };
@@ -181,14 +183,13 @@ Result<OperatorModel> OperatorModel::from_pair(const Trace& fast,
   for (std::size_t i = 0; i < fast.operators.size(); ++i) {
     const Operator& a = fast.operators[i];
     const Operator& b = slow.operators[i];
-    const std::string here = "operator " + std::to_string(i);
     if (a.name != b.name) {
-      return invalid(here + " is " + a.name + " in one trace and " + b.name +
-                     " in the other" + kSame);
+      return invalid("operator " + std::to_string(i) + " is " + a.name +
+                     " in one trace and " + b.name + " in the other" + kSame);
     }
     if (sizes(fast, in_fast, a.reads) != sizes(slow, in_slow, b.reads) ||
         sizes(fast, in_fast, a.writes) != sizes(slow, in_slow, b.writes)) {
-      return invalid(here + ", " + a.name +
+      return invalid("operator " + std::to_string(i) + ", " + a.name +
                      ", has tensors of other sizes in the other trace" + kSame);
     }
   }

@@ -101,6 +101,20 @@ TEST(Operators, PairIsExactAtBothEnds) {
   EXPECT_LT(mixed, 48'000);
 }
 
+// Where the order of births cannot be told, they lie as they come.
+TEST(Operators, APairsTensorsMayLieInAnyOrder) {
+  Trace fast = tensor_trace("all_fast");
+  fast.operators[1].reads = {7, 9};
+  Trace slow = fast;
+  slow.info.placement = "all_slow";
+  std::swap(slow.tensors[0], slow.tensors[1]);
+  slow.operators[1].end += 6'000;
+  slow.end.run_ns += 6'000;
+  const auto pair = OperatorModel::from_pair(fast, slow, two_tiers());
+  ASSERT_TRUE(pair) << pair.error().message;
+  EXPECT_EQ(pair->operator_ns(1, Placement{1, 1}), 16'000);
+}
+
 TEST(Operators, RefusesPairsOfDifferentJobs) {
   const auto refusal = [](const Trace& fast, const Trace& slow) {
     const auto made = OperatorModel::from_pair(fast, slow, two_tiers());

@@ -3,7 +3,8 @@
 # PyTorch job: what a server would do in the emulated machine, what can be done
 # anywhere here. `thermocline` there is a script that adds to the command where
 # the machine's samples come from, and to `probe` that it be quick, nothing else;
-# and that lets the machine's model of memory sleep while Python loads LibTorch.
+# and that lets the machine's model of memory sleep while Python loads LibTorch:
+# the job waits for it, or part of a trace would be by another clock.
 #   guide_test.sh            the whole
 #   guide_test.sh --in DIR STEPS...  in the machine
 set -euo pipefail
@@ -63,11 +64,12 @@ bin=$root/build/release/bin name=\$1
 shift
 case \$name in
   record | run)
-    rm -f job.log
+    rm -f job.log awake
     \$bin/machine_clock start 199 199 >/dev/null
     (
       until [[ -s job.log ]]; do sleep 0.3; done
       \$bin/machine_clock model on >/dev/null
+      touch awake
     ) &
     \$bin/thermocline "\$name" --source stream:/dev/virtio-ports/thermocline.samples "\$@"
     status=\$?
@@ -94,14 +96,15 @@ import os
 import time
 
 import torch
+log = open("job.log", "w")
+print("training", file=log, flush=True)
+while not os.path.exists("awake"):
+    time.sleep(0.1)
 torch.manual_seed(1)
 table = torch.nn.EmbeddingBag(60_000, 64, mode="sum")
 model = torch.nn.Sequential(table, torch.nn.Linear(64, 64), torch.nn.ReLU(),
                             torch.nn.Linear(64, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-log = open("job.log", "w")
-print("training", file=log, flush=True)
-time.sleep(2)  # until the model of memory is awake
 for step in range(int(os.environ.get("STEPS", 6))):
     rows = torch.randint(60_000, (256, 16))
     optimizer.zero_grad()
