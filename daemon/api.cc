@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "daemon/answers.h"
 #include "daemon/api_operations.h"
@@ -141,8 +142,33 @@ std::string audit_line(const Caller& caller, const Row& row,
 }
 
 // To the text of a response, which is an object and not an empty one.
-void add_id(std::string& text, const json& id) {
-  text.insert(text.size() - 1, ",\"id\":" + json_text(id));
+void add_id(std::string& text, std::string_view id) {
+  text.insert(text.size() - 1, ",\"id\":");
+  text.insert(text.size() - 1, id);
+}
+
+// A request's text whose last member is a plain id: the text without it, and
+// the id's own.
+struct Split {
+  std::string rest;
+  std::string_view id;
+};
+std::optional<Split> split_id(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::size_t kMostDigits = 18;
+  const auto comma = text.rfind(',');
+  if (comma == text.npos || text.back() != '}') return {};
+  std::string_view key = text.substr(comma);
+  for (const std::string_view name : {",\"id\":", ", \"id\": "}) {
+    if (!key.starts_with(name)) continue;
+    auto id = key.substr(name.size());
+    id.remove_suffix(1);
+    const bool number = !id.empty() && id.size() <= kMostDigits &&
+                        (id.front() != '0' || id.size() == 1);
+    if (!number || id.find_first_not_of(kDigits) != id.npos) return {};
+    return Split{std::string(text.substr(0, comma)) + "}", id};
+  }
+  return {};
 }
 
 }  // namespace
@@ -159,36 +185,57 @@ std::vector<Api::Operation> Api::operations() {
 struct Api::Asked {
   std::size_t row = 0;  // of kOperations
   json fields = json::object();
-  json id;  // null: none
+  std::string id;  // as JSON; empty: none
 };
 
-std::string Api::reply_to(const Asked& asked, const Caller& caller) {
+void Api::end_turn() {
+  in_turn_ = false;
+  of_this_turn_.clear();
+}
+
+std::string Api::response_to(const Asked& asked, const Caller& caller) {
   const auto& row = kOperations[asked.row];
-  const bool constant = row.kind == Kind::kConstant && asked.fields.empty();
-  std::string text;
-  if (const auto at = constants_.find(asked.row);
-      constant && at != constants_.end()) {
-    text = at->second;
+  auto reply = call(row, service_, asked.fields, caller);
+  json response;
+  if (reply) {
+    response = *std::move(reply);
+    response["v"] = kVersion;
+    response["ok"] = true;
+    if (row.answer == answer_shutdown) stopping_ = true;
   } else {
-    auto reply = call(row, service_, asked.fields, caller);
-    json response;
-    if (reply) {
-      response = *std::move(reply);
-      response["v"] = kVersion;
-      response["ok"] = true;
-      if (row.answer == answer_shutdown) stopping_ = true;
-    } else {
-      response = refusal(reply.error());
-    }
-    const bool quiet = row.kind == Kind::kShares && response["ok"] == true;
-    if (changes(row.kind) && audit_ && !quiet) {
-      audit_(audit_line(caller, row, asked.fields, response));
-    }
-    text = json_text(response);
-    if (constant) constants_[asked.row] = text;
+    response = refusal(reply.error());
   }
-  if (!asked.id.is_null()) add_id(text, asked.id);
+  const bool quiet = row.kind == Kind::kShares && response["ok"] == true;
+  if (changes(row.kind) && audit_ && !quiet) {
+    audit_(audit_line(caller, row, asked.fields, response));
+  }
+  return json_text(response);
+}
+
+std::string Api::reply_to(const Asked& asked, const Caller& caller) {
+  const auto kind = kOperations[asked.row].kind;
+  if (changes(kind)) of_this_turn_.clear();
+  auto& kept = kind == Kind::kConstant ? constants_ : of_this_turn_;
+  const bool keep = asked.fields.empty() && (kind == Kind::kConstant ||
+                                             (kind == Kind::kAsks && in_turn_));
+  const auto at = keep ? kept.find(asked.row) : kept.end();
+  std::string text = at != kept.end() ? at->second : response_to(asked, caller);
+  if (keep && at == kept.end()) kept.emplace(asked.row, text);
+  if (!asked.id.empty()) add_id(text, asked.id);
   return text;
+}
+
+// Escapes and a second "id" would let two texts that differ look alike.
+void Api::know(std::string_view text, const Asked& asked) {
+  if (!asked.fields.empty() || text.size() > kLongestKnown) return;
+  const auto split = split_id(text);
+  const std::string rest = split ? split->rest : std::string(text);
+  if (split.has_value() == asked.id.empty() || rest.find("id\"") != rest.npos ||
+      rest.find('\\') != rest.npos) {
+    return;
+  }
+  if (known_.size() == kMostKnown) known_.clear();
+  known_.emplace(rest, asked.row);
 }
 
 std::string Api::answer(std::string_view text, const Caller& caller) {
@@ -196,30 +243,37 @@ std::string Api::answer(std::string_view text, const Caller& caller) {
   if (text.size() > kLargestRequest) {
     return json_text(refusal(invalid("the request is larger than 64 KiB")));
   }
-  if (const auto at = known_.find(text); at != known_.end()) {
-    return reply_to({at->second, json::object(), {}}, caller);
+  if (text.size() <= kLongestKnown) {
+    auto at = known_.find(text);
+    std::string id;
+    if (at == known_.end()) {
+      if (const auto split = split_id(text)) {
+        at = known_.find(split->rest);
+        id = split->id;
+      }
+    }
+    if (at != known_.end()) {
+      return reply_to({at->second, json::object(), std::move(id)}, caller);
+    }
   }
   Asked asked;
   asked.fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
   // An "id" comes back as it is, so that a client can have many in flight.
-  bool has_id = false;
   if (asked.fields.is_object()) {
     const auto id = asked.fields.find("id");
-    has_id = id != asked.fields.end();
-    if (has_id && id->is_primitive()) asked.id = std::move(*id);
-    if (has_id) asked.fields.erase(id);
+    if (id != asked.fields.end()) {
+      if (id->is_primitive() && !id->is_null()) asked.id = json_text(*id);
+      asked.fields.erase(id);
+    }
   }
   const auto row = find_row(asked.fields);
   if (!row) {
     auto refused = json_text(refusal(row.error()));
-    if (!asked.id.is_null()) add_id(refused, asked.id);
+    if (!asked.id.empty()) add_id(refused, asked.id);
     return refused;
   }
   asked.row = static_cast<std::size_t>(*row - kOperations);
-  if (!has_id && asked.fields.empty() && text.size() <= kLongestKnown) {
-    if (known_.size() == kMostKnown) known_.clear();
-    known_.emplace(text, asked.row);
-  }
+  know(text, asked);
   return reply_to(asked, caller);
 }
 

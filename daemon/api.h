@@ -9,8 +9,8 @@
 // `audit`, refused ones too. Thread safety: as the service's.
 //
 // Who polls sends the same text again and again: a request that has no fields
-// and no id is parsed once and then known by its text. Who may ask is looked
-// at each time.
+// is parsed once and then known by its text, whatever number or plain word
+// comes last in it as its id. Who may ask is looked at each time.
 #pragma once
 
 #include <functional>
@@ -39,6 +39,11 @@ class Api {
 
   std::string answer(std::string_view request, const Caller& caller = owner());
 
+  /// From begin_turn() to end_turn() nothing changes but by requests: what is
+  /// asked again, without fields, is answered as it was.
+  void begin_turn() { in_turn_ = true; }
+  void end_turn();
+
   /// True once a shutdown was asked for.
   bool stopping() const { return stopping_; }
 
@@ -52,12 +57,16 @@ class Api {
  private:
   struct Asked;
   std::string reply_to(const Asked& asked, const Caller& caller);
+  std::string response_to(const Asked& asked, const Caller& caller);
+  void know(std::string_view text, const Asked& asked);
 
   Service& service_;
   Audit audit_;
   bool stopping_ = false;
+  bool in_turn_ = false;
   std::map<std::string, std::size_t, std::less<>> known_;  // text: operation
-  std::map<std::size_t, std::string> constants_;  // operation: its answer
+  // Operation: its answer.
+  std::map<std::size_t, std::string> constants_, of_this_turn_;
 };
 
 }  // namespace thermocline

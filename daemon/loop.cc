@@ -149,7 +149,9 @@ Status Loop::turn() try {
     if (auto slept = sleep(more); !slept) return slept;
     if (woken_by(kSignals) && told_to_stop()) return {};
     const Nanos now = parts_.kernel.now();
+    api_.begin_turn();
     more = parts_.server.serve(answers_, now);
+    api_.end_turn();
     if (now >= next_glance_) {
       parts_.service.glance();
       next_glance_ = now + kGlance;
