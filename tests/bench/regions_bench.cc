@@ -15,7 +15,7 @@
 #include <ctime>
 #include <fstream>
 #include <random>
-#include <unordered_map>
+#include <vector>
 
 #include "daemon/policy_maker.h"
 #include "daemon/service.h"
@@ -33,15 +33,17 @@ constexpr int kPid = 7;
 // A process of one mapping, all on node 1 but for the blocks moved since.
 class Synthetic final : public Kernel {
  public:
-  explicit Synthetic(Bytes bytes) : bytes_(bytes) {}
+  explicit Synthetic(Bytes bytes) : bytes_(bytes), node_(bytes / kBlock, 1) {}
   long move_pages(int, std::span<const Address> pages,
                   std::span<const int> nodes, std::span<int> status) override {
     for (std::size_t i = 0; i < pages.size(); ++i) {
-      const auto block = (pages[i] - kBase) / kBlock;
-      if (!nodes.empty()) node_[block] = nodes[i];
-      const auto at = node_.find(block);
-      const bool mapped = pages[i] >= kBase && pages[i] < kBase + bytes_;
-      status[i] = !mapped ? -ENOENT : at == node_.end() ? 1 : at->second;
+      if (pages[i] < kBase || pages[i] >= kBase + bytes_) {
+        status[i] = -ENOENT;
+        continue;
+      }
+      auto& node = node_[(pages[i] - kBase) / kBlock];
+      if (!nodes.empty()) node = static_cast<std::int8_t>(nodes[i]);
+      status[i] = node;
     }
     return 0;
   }
@@ -81,7 +83,7 @@ class Synthetic final : public Kernel {
 
  private:
   Bytes bytes_;
-  std::unordered_map<std::uint64_t, int> node_;
+  std::vector<std::int8_t> node_;  // of each block
 };
 
 Bytes resident() {
@@ -114,8 +116,8 @@ struct Cost {
 };
 
 Cost measure(Bytes bytes, int windows) {
+  Synthetic kernel(bytes);  // no part of the daemon
   const Bytes before = resident();
-  Synthetic kernel(bytes);
   Service::Options options;
   options.target.regions = 1 << 20;  // the default holds just below 64 GiB
   auto made = Service::make(kernel, machine_of(bytes), options, make_policy);
