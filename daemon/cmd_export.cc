@@ -53,10 +53,7 @@ class Output {
         open(path.c_str(),
              O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0644);
     if (descriptor_ >= 0) return {};
-    if (errno == EEXIST) {
-      return invalid(path +
-                     ": exists already; name another file or use --force");
-    }
+    if (errno == EEXIST) return exists_already(path);
     return file_failure("create", path, errno);
   }
 

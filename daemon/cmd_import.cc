@@ -1,6 +1,4 @@
 // thermocline import: another tool's recording becomes a trace.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -80,9 +78,7 @@ void run(Arguments& given, Outcome& outcome) {
   if (auto status = add_pid(given); !status) {
     return outcome.fail(status.error(), 2);
   }
-  if (auto ok = may_write(given.output,
-                          given.force ? Existing::kReplace : Existing::kKeep);
-      !ok) {
+  if (auto ok = may_write(given.output, keep_unless(given.force)); !ok) {
     return outcome.fail(ok.error());
   }
   auto input = ImportInput::open(given.file);

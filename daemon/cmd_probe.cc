@@ -1,6 +1,4 @@
 // thermocline probe: what the memory of this machine is worth, as a Machine.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -52,7 +50,7 @@ void run(Arguments& given, Outcome& outcome) {
         "the firmware does not tell what operations cost; leave out --from"));
   }
   options.operations = !hmat && !given.machine_only;
-  const Existing existing = given.force ? Existing::kReplace : Existing::kKeep;
+  const Existing existing = keep_unless(given.force);
   for (const auto& path : {given.output, given.page}) {
     if (path.empty()) continue;
     if (auto ok = may_write(path, existing); !ok) {

@@ -1,6 +1,4 @@
 // thermocline report: a recorded job on one page, for a browser.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -153,8 +151,7 @@ Status write(const Arguments& given, const Json& data) {
     return {};
   }
   const std::string page = report_page(data);
-  auto ok = replace_file(given.output, page,
-                         given.force ? Existing::kReplace : Existing::kKeep);
+  auto ok = replace_file(given.output, page, keep_unless(given.force));
   if (!ok) return ok;
   std::printf("%s: %s, for any browser; it needs no network\n",
               given.output.c_str(),
@@ -165,9 +162,9 @@ Status write(const Arguments& given, const Json& data) {
 void run(Arguments& given, Outcome& outcome) {
   std::vector<std::string> notes;
   if (auto ok = check_traces(given); !ok) return outcome.fail(ok.error(), 2);
-  const Existing existing = given.force ? Existing::kReplace : Existing::kKeep;
-  if (auto ok = may_write(given.output, existing); !ok && !given.json) {
-    return outcome.fail(ok.error());
+  if (!given.json) {
+    const auto ok = may_write(given.output, keep_unless(given.force));
+    if (!ok) return outcome.fail(ok.error());
   }
   if (auto ok = given.read(notes); !ok) return outcome.fail(ok.error(), 2);
   std::optional<Work> work(std::in_place, given.quiet);

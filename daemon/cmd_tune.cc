@@ -147,9 +147,7 @@ void run(Arguments& given, Outcome& outcome) {
         invalid("none of the policies has a grid of options to search; leave "
                 "out --policies to search all that have"));
   }
-  if (auto ok = may_write(given.output,
-                          given.force ? Existing::kReplace : Existing::kKeep);
-      !ok) {
+  if (auto ok = may_write(given.output, keep_unless(given.force)); !ok) {
     return outcome.fail(ok.error());
   }
   std::optional<Work> work(std::in_place, given.quiet);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -130,16 +129,7 @@ std::string Tuned::text() const {
 }
 
 Status Tuned::save(const std::string& path) const {
-  const std::string fresh = path + ".new";
-  {
-    std::ofstream out(fresh);
-    out << text();
-    if (!out.flush()) return file_failure("write", fresh, errno);
-  }
-  std::error_code failed;
-  std::filesystem::rename(fresh, path, failed);
-  if (failed) return file_failure("write", path, failed.value());
-  return {};
+  return replace_file(path, text());
 }
 
 Status Tuned::check_unseen(const std::vector<std::string>& traces) const {

@@ -32,7 +32,7 @@ Status run(ExportSettings& s) {
   options.prefix = s.prefix;
   options.format =
       s.format == "module" ? ExportFormat::kModule : ExportFormat::kDict;
-  options.existing = s.force ? Existing::kReplace : Existing::kKeep;
+  options.existing = keep_unless(s.force);
   options.watch = [&](Bytes done, Bytes all) {
     return work.show(
         static_cast<double>(done) / static_cast<double>(all),

@@ -1,6 +1,5 @@
 #include "daemon/train_run.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -277,9 +276,7 @@ int run_training(const TrainSettings& settings, int argc, char** argv) {
     }
   }
   const bool replaces = settings.force || settings.resume || !settings.leads();
-  if (auto ok = may_write(settings.out,
-                          replaces ? Existing::kReplace : Existing::kKeep);
-      !ok) {
+  if (auto ok = may_write(settings.out, keep_unless(replaces)); !ok) {
     return fail(ok.error());
   }
   LocalWorkers local;

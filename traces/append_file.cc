@@ -8,14 +8,14 @@
 #include <cstring>
 #include <utility>
 
+#include "traces/replace_file.h"
+
 namespace thermocline {
 namespace {
 
 Error open_error(const std::string& path, int number) {
   switch (number) {
-    case EEXIST:
-      return invalid(path +
-                     ": exists already; name another file or use --force");
+    case EEXIST: return exists_already(path);
     case EISDIR: return invalid(path + ": is a directory; name a file");
     case ENOENT:
     case ENOTDIR: return not_found(path + ": no such directory; make it first");

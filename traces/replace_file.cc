@@ -105,14 +105,15 @@ Error file_failure(const std::string& verb, const std::string& path, int code) {
   }
 }
 
+Error exists_already(const std::string& path) {
+  return invalid(path + ": exists already; name another file or use --force");
+}
+
 Status may_write(const std::string& path, Existing existing) {
   struct stat found = {};
   if (::stat(path.c_str(), &found) == 0) {
     if (S_ISDIR(found.st_mode)) return file_failure("write", path, EISDIR);
-    if (existing == Existing::kKeep) {
-      return invalid(path +
-                     ": exists already; name another file or use --force");
-    }
+    if (existing == Existing::kKeep) return exists_already(path);
   }
   const auto slash = path.rfind('/');
   const std::string folder =

@@ -14,6 +14,13 @@ namespace thermocline {
 
 enum class Existing { kReplace, kKeep };
 
+/// What commands do with a file that is there: `forced` is their --force.
+constexpr Existing keep_unless(bool forced) {
+  return forced ? Existing::kReplace : Existing::kKeep;
+}
+/// The refusal to replace it.
+Error exists_already(const std::string& path);
+
 /// Whether `path` could be written now: for those who would rather be refused
 /// before long work than after it. Errors: kInvalid (a folder; with kKeep, what
 /// exists), kNotFound, kPermission (its folder), each with the remedy.
