@@ -65,21 +65,22 @@ breaches() {
         echo "$file: a header must not include torch" ;;
     esac
   done
-  [ "$(lines_of 50)" -le 120 ] ||
-    echo "median file has $(lines_of 50) lines, at most 120"
-  [ "$(lines_of 90)" -le 300 ] ||
-    echo "one file of ten has $(lines_of 90) lines, at most 300"
-  case $(comment_share) in
+  [ "$median" -le 120 ] || echo "median file has $median lines, at most 120"
+  [ "$ninth" -le 300 ] || echo "one file of ten has $ninth lines, at most 300"
+  case $comment in
     2[5-9] | 3[0-5]) ;;
-    *) echo "headers: $(comment_share) % is comment, not 25 to 35" ;;
+    *) echo "headers: $comment % is comment, not 25 to 35" ;;
   esac
 }
 
+median=$(lines_of 50)
+ninth=$(lines_of 90)
+comment=$(comment_share)
 found=$(breaches)
 if [ -n "$found" ]; then
   echo "$found"
   echo "layers: $(echo "$found" | wc -l) breaches"
   exit 1
 fi
-echo "layers: $(echo "$sources" | wc -l) files in order: median $(lines_of 50) lines," \
-  "nine of ten at most $(lines_of 90), headers $(comment_share) % comment"
+echo "layers: $(echo "$sources" | wc -l) files in order: median $median lines," \
+  "nine of ten at most $ninth, headers $comment % comment"

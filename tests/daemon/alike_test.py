@@ -67,6 +67,13 @@ ELSEWHERE = {"job status": "training/elastic/job_test.py",
 SAME = {}
 # ... but for these, which mean something else there.
 OTHER = {("record", "--placement"), ("train", "--machine"), ("checkpoint export", "--format")}
+# What the help of these says, whatever the command.
+ABOUT = {
+    "--quiet": ("-q,--quiet", r"^no progress"),
+    "--json": ("--json", r"JSON|as it came|as they come|instead, times in nano"),
+    "--force": ("--force", r"^replace an existing"),
+    "--output": ("-o,--output", r"to write"),
+}
 # A word that stands for one of DESIGN's.
 WORDS = {"hotness": "heat", "temperature": "heat",
          "migrated": "moved", "evicted": "moved", "memory level": "tier",
@@ -77,8 +84,8 @@ TIGHT = re.compile(r"(?<![\w.x:-])[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|B|KiB|MiB|GiB
 KEY = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
 NO_UNIT = re.compile(r"(?:^|_)(?:time|latency|duration|elapsed|bandwidth|wall|uptime|age)$")
 BAD_UNIT = re.compile(r"_(?:us|usec|msec|sec|secs|seconds|kb|mb|gb|kib|mib|gib|percent|pct)$")
-# Keys below these are names: of policies, tiers, mappings.
-NAMES = {"options", "tiers_by_name", "policies", "counters", "metrics", "defaults"}
+# Keys below these are names: of policies.
+NAMES = {"options", "policies"}
 
 
 def check(ok, what):
@@ -128,6 +135,10 @@ def looks_alike(path):
     check("--help" in found, f"{name} --help lacks itself: {sorted(found)}")
     for option, (names, value, about) in found.items():
         check(about, f"{name} {option}: no help")
+        if option in ABOUT:
+            spelled, wanted = ABOUT[option]
+            check(names.startswith(spelled), f"{name}: {names}, elsewhere {spelled}")
+            check(re.search(wanted, about), f"{name} {option}: {about!r}")
         if (name, option) in OTHER:
             continue
         kind = re.split(r"[=:\[]| REQUIRED| ?Excludes| ?Needs", value)[0].strip()
@@ -175,9 +186,9 @@ def speaks_text(name, text):
         check(line == line.rstrip(), f"{name}: blanks at the end of {line!r}")
 
 
-def both_ways(path, folder):
+def both_ways(path, folder, other):
     name = " ".join(path)
-    words = [folder.other if word == "OTHER" else word for word in RUNS[name]]
+    words = [other if word == "OTHER" else word for word in RUNS[name]]
     at = words.index("--") if "--" in words else len(words)
     spelled = [*path, *words[:at], "--json", *words[at:]]
     text = [word for word in spelled if word != "--json"]
@@ -188,7 +199,7 @@ def both_ways(path, folder):
             said = first_lines(words, folder)
         else:
             if name == "detach":
-                attached = run(["attach", folder.other], folder)
+                attached = run(["attach", other], folder)
                 check(attached.returncode == 0, f"attach: {attached.stderr!r}")
             done = run(words, folder)
             check(done.returncode == 0, f"{' '.join(words)}: {done.returncode}: {done.stderr!r}")
@@ -207,19 +218,14 @@ def first_lines(words, folder):
     return [line.rstrip("\n") for line in lines]
 
 
-class Folder(type(pathlib.Path())):
-    other = ""
-
-
 @contextlib.contextmanager
 def daemon(folder):
-    """thermoclined beside a job, and another process that it does not manage."""
+    """thermoclined beside a job. Gives the pid of another, which it does not manage."""
     (folder / "two.json").write_text(json.dumps({"name": "two", "tiers": [
         {"name": name, "nodes": [node], "capacity": 1 << 30, "read_ns": ns, "write_ns": ns,
          "read_bytes_per_s": 1e10, "write_bytes_per_s": 1e10}
         for name, node, ns in (("near", 0, 80), ("far", 63, 300))]}))
     jobs = [subprocess.Popen(["sleep", "600"]) for _ in range(2)]
-    folder.other = str(jobs[1].pid)
     serving = subprocess.Popen(
         [BIN / "thermoclined", "--pid", str(jobs[0].pid), "--machine", folder / "two.json",
          "--mover", "dry", "--policy", "hottest_first", "--interval", "50",
@@ -229,7 +235,7 @@ def daemon(folder):
             if run(["query", "status"], folder).returncode == 0:
                 break
             time.sleep(0.1)
-        yield
+        yield str(jobs[1].pid)
     finally:
         serving.terminate()
         serving.wait(30)
@@ -260,13 +266,13 @@ def main():
     silent = set(RUNS) - {" ".join(path) for path in speaking}
     check(not silent, f"print, and know no --json: {silent}")
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Folder(scratch)
+        folder = pathlib.Path(scratch)
         (folder / "some.lackey").write_text(" L 7f000000,8\n S 7f000040,8\n" * 64)
         pool(folder)
-        with daemon(folder):
+        with daemon(folder) as other:
             for path in speaking:
                 if " ".join(path) in RUNS:
-                    both_ways(path, folder)
+                    both_ways(path, folder, other)
             for answer in ANSWERS:
                 for words in (["query", answer, "--json"], ["query", answer]):
                     done = run(words, folder)
