@@ -241,12 +241,9 @@ void add_estimate(CLI::App& root, Outcome& outcome) {
           "--placement", given->placement,
           "JSON file: {\"rest\": TIER, \"ranges\": [[START, END, TIER]], "
           "\"objects\": {NAME: TIER}}, or a list of such. NAME is "
-          "tensor:SERIAL, "
-          "a tensor's label, a mapping's name, or 0xSTART-0xEND, as this "
-          "command "
-          "prints them; all else goes to \"rest\", by default the slowest "
-          "tier. "
-          "\"moves\": "
+          "tensor:SERIAL, a tensor's label, a mapping's name, or "
+          "0xSTART-0xEND, as this command prints them; all else goes to "
+          "\"rest\", by default the slowest tier. \"moves\": "
           "[{\"window\": N or \"at_s\": SECONDS, \"objects\": ...}] moves "
           "objects while the job runs")
       ->type_name("FILE");

@@ -38,7 +38,6 @@ const std::map<std::string, const char*>& kinds() {
       {"daemon-option", "WORD"},
       {"host", "NAME"},
       {"mpirun", "WORDS"},
-      {"prefix", "TEXT"},
       {"from", "NAME"},
       {"budget", "RATE"},
       {"size", "SIZE"}};

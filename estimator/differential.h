@@ -34,10 +34,10 @@ namespace thermocline {
 // two traces' estimated counts. `cost` is the object's share of the window's
 // (slow - fast) time, in [0, 1]: the mean of its shares in the two traces, by
 // what each sample stands for (pair_costs.h), with chance differences between
-// neighbours evened out (smoothing.h). The shares
-// of a window sum to 1. A window without accesses borrows the shares of the
-// nearest window that has some, of its own phase if there is one (the earlier
-// of two); its loads and stores stay 0.
+// neighbours evened out (smoothing.h). The shares of a window sum to 1. A
+// window without accesses borrows the shares of the nearest window that has
+// some, of its own phase if there is one (the earlier of two); its loads and
+// stores stay 0.
 struct WindowAccess {
   ObjectId object = 0;
   double loads = 0;
@@ -188,7 +188,7 @@ class Differential {
   // Of measured runs, the slowest tier's first; `tiers` are theirs.
   static Result<Differential> from_ends(Parts parts,
                                         const std::vector<TierId>& tiers,
-                                        const Options& options);
+                                        bool overlap);
   void weigh_tiers();
   std::vector<double> gains(const Level& level) const;  // over all windows
 

@@ -60,6 +60,12 @@ Status MpiWindow::open(std::size_t bytes, std::span<std::byte> memory,
   return {};
 }
 
+void MpiWindow::check(int rank, std::size_t offset, std::size_t bytes) const {
+  CHECK(rank >= 0 && static_cast<std::size_t>(rank) < sizes_.size());
+  const std::uint64_t size = sizes_[static_cast<std::size_t>(rank)];
+  CHECK(offset <= size && bytes <= size - offset);
+}
+
 // On one host a put of 64 bytes takes 20 ns, so the choice of the call is to be
 // the compiler's: inline, the kind is known.
 [[gnu::always_inline]] inline void MpiWindow::start_now(const Operation& one) {
@@ -89,9 +95,7 @@ void MpiWindow::start_waiting() {
 [[gnu::always_inline]] inline void MpiWindow::start(const Operation& one) {
   constexpr std::size_t kSmall = 1024;
   constexpr std::size_t kMostWaiting = 64;
-  CHECK(one.rank >= 0 && static_cast<std::size_t>(one.rank) < sizes_.size());
-  const std::uint64_t size = sizes_[static_cast<std::size_t>(one.rank)];
-  CHECK(one.offset <= size && one.bytes <= size - one.offset);
+  check(one.rank, one.offset, one.bytes);
   if (!library_.turn.polled) return start_now(one);
   if (one.bytes <= kSmall) {
     waiting_.push_back(one);
@@ -121,9 +125,7 @@ void MpiWindow::read(int rank, std::size_t offset, std::span<float> to) {
 
 std::int64_t MpiWindow::fetch_add(int rank, std::size_t offset,
                                   std::int64_t delta) {
-  CHECK(rank >= 0 && static_cast<std::size_t>(rank) < sizes_.size());
-  const std::uint64_t size = sizes_[static_cast<std::size_t>(rank)];
-  CHECK(offset <= size && sizeof delta <= size - offset);
+  check(rank, offset, sizeof delta);
   const auto lock = library_.turn.take();
   start_waiting();
   std::int64_t before = 0;

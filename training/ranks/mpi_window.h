@@ -57,6 +57,7 @@ class MpiWindow final : public Window {
     void* to;
     std::size_t bytes;
   };
+  void check(int rank, std::size_t offset, std::size_t bytes) const;
   void start(const Operation& one);
   // Both in the library's turn.
   void start_waiting();
