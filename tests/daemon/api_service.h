@@ -16,11 +16,11 @@ namespace thermocline {
 
 using nlohmann::json;
 
-inline constexpr Address kBase = Address{1} << 30;
-inline constexpr Bytes kRegion = 64 * ScriptedKernel::kPage;
-
 class ApiTest : public ::testing::Test {
  protected:
+  static constexpr Address kBase = Address{1} << 30;
+  static constexpr Bytes kRegion = 64 * ScriptedKernel::kPage;
+
   void SetUp() override {
     kernel.add_node(0, 1 << 30, 1 << 29);
     kernel.add_node(1, 1 << 30, 1 << 29);
