@@ -131,7 +131,10 @@ Place place_of(const Managed& managed, Address start, Bytes bytes) {
     const bool last = place.end - slot <= step;
     auto id = target.find(std::max(slot, start));
     if (!id) id = target.find(last ? place.end - 1 : slot + step - 1);
-    if (id) place.regions.push_back(*id);
+    const auto& found = place.regions;
+    if (id && (found.empty() || found.back() != *id)) {
+      place.regions.push_back(*id);
+    }
     if (last) break;
   }
   return place;

@@ -37,8 +37,42 @@ bool Managed::count(const Sample& sample) {
   return true;
 }
 
-// Regions are never renumbered, so that only new ones need be looked for. One
-// may widen or shrink: whether the two still meet is asked each time.
+// Samples are told by accesses: a sample stands for as many as one does in the
+// mean. What a region had, its parts have by their sizes, until they are
+// sampled themselves.
+void Managed::adapt() {
+  if (!target_.adapts() || samples_ == 0 || in_flight()) return;
+  const double sample = sampled_ / static_cast<double>(samples_);
+  std::vector<double> samples(target_.size());
+  loads_.resize(target_.size());
+  stores_.resize(target_.size());
+  for (std::size_t id = 0; id < samples.size(); ++id) {
+    samples[id] = (loads_[id] + stores_[id]) / sample;
+  }
+  const auto adapted = target_.adapt(samples);
+  loads_.resize(target_.size());
+  stores_.resize(target_.size());
+  find_neighbours();
+  for (const auto& [parts, _] : adapted) {
+    for (auto* counts : {&loads_, &stores_}) {
+      double sum = 0;
+      double bytes = 0;
+      for (const ObjectId id : parts) {
+        sum += (*counts)[id];
+        bytes += static_cast<double>(target_.region(id).bytes());
+      }
+      for (const ObjectId id : parts) {
+        const auto own = static_cast<double>(target_.region(id).bytes());
+        (*counts)[id] = sum * own / bytes;
+      }
+    }
+    for (const ObjectId id : parts) meet_neighbours(id);
+  }
+}
+
+// The numbers of regions stay, so that only new ones need be looked for, and
+// those of which adapt() made others. One may widen or shrink: whether the two
+// still meet is asked each time.
 ObjectId Managed::after(ObjectId id) const {
   const ObjectId next = after_[id];
   if (next == kNoObject) return next;
@@ -57,6 +91,15 @@ void Managed::find_neighbours() {
     if (next && *next != id) after_[id] = *next;
     if (before && *before < id) after_[*before] = id;
   }
+}
+
+void Managed::meet_neighbours(ObjectId id) {
+  after_[id] = kNoObject;
+  const Region& region = target_.region(id);
+  if (region.bytes() == 0) return;
+  if (const auto next = target_.find(region.end)) after_[id] = *next;
+  if (region.start == 0) return;
+  if (const auto before = target_.find(region.start - 1)) after_[*before] = id;
 }
 
 void Managed::look(const Capacities& capacities) {
@@ -125,6 +168,7 @@ void Managed::judge_window(Nanos window_ns) {
 
 MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
                            MoveThread& moves, Nanos window_ns, Brake brake) {
+  adapt();
   look(capacities);
   judge_window(window_ns);
   pressure_ = brake.refusal;

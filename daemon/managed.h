@@ -127,8 +127,10 @@ class Managed {
                      std::span<const Blacklist::Memory> blacklist);
 
  private:
+  void adapt();
   ObjectId after(ObjectId id) const;
   void find_neighbours();
+  void meet_neighbours(ObjectId id);
   void look(const Capacities& capacities);
   void judge_window(Nanos window_ns);
   std::vector<MoveOrder> orders(const std::vector<Move>& moves);

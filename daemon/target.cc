@@ -1,6 +1,7 @@
 #include "daemon/target.h"
 
 #include <algorithm>
+#include <bit>
 #include <sstream>
 #include <utility>
 
@@ -18,6 +19,12 @@ bool relocated(const Area& area, const Area& next) {
          next.writable() && !next.shared();
 }
 
+// No look at one region takes more than a window may.
+Bytes largest(const Target::Options& options, Bytes page_bytes) {
+  return std::max(options.region_bytes,
+                  std::bit_floor(options.pages_per_window * page_bytes));
+}
+
 }  // namespace
 
 Target::Target(Kernel& kernel, const Machine& machine, Process process,
@@ -28,7 +35,8 @@ Target::Target(Kernel& kernel, const Machine& machine, Process process,
       process_(std::move(process)),
       options_(options),
       page_bytes_(kernel.page_bytes()),
-      map_(options.region_bytes),
+      map_(options.region_bytes, largest(options, kernel.page_bytes()),
+           options.regions),
       pages_in_(machine.tiers.size(), 0),
       slice_(options.pages_per_window) {}
 
@@ -62,8 +70,8 @@ Status Target::refresh() {
   }
   if (process->zombie) return not_found(name + " has ended");
   process_.name = process->name;  // changes when the process calls exec
-  if (auto status = read_maps(); !status) return status;
   glance();
+  if (auto status = read_maps(); !status) return status;
   auto status = ask();
   swing_.end_window();
   ++window_;
@@ -79,7 +87,10 @@ Status Target::read_maps() {
   const bool look =
       leaves && options_.bound_every > 0 && window_ % options_.bound_every == 0;
   if (look) read_bound_areas();
-  if (same && !look) return {};
+  // What was taken for a reservation may be none.
+  const bool grown = unmanaged_ > 0 && resident_ / 2 >= read_at_;
+  if (same && !look && !grown) return {};
+  read_at_ = resident_;
   maps_text_ = *std::move(text);
   auto maps = parse_maps(maps_text_);
   malformed_ += maps.malformed;
@@ -132,40 +143,40 @@ bool Target::candidate(const Area& area, const Area* next) const {
   return area.writable() || (next != nullptr && relocated(area, *next));
 }
 
+// Some reserve terabytes and touch none of them (a sanitizer's shadow).
+bool Target::is_reservation(const Area& area) const {
+  constexpr Bytes kLeast = Bytes{64} << 20;
+  constexpr Bytes kMost = 1024;  // times what the process has
+  return area.bytes() / kMost > std::max(resident_, kLeast) &&
+         area.bytes() / map_.region_bytes() >= map_.left();
+}
+
 void Target::add_area(const Area& area) {
-  const auto more = area.bytes() / map_.region_bytes() + 2;
-  const bool known = map_.find(area.start) && map_.find(area.end - 1);
-  if (!known && map_.regions().size() + more > options_.regions) {
+  if (is_reservation(area) ||
+      !map_.add({0, area.start, area.end, area.permissions, area.name})) {
     unmanaged_ += area.bytes();
     return;
   }
-  map_.add({0, area.start, area.end, area.permissions, area.name});
   areas_.push_back(area);
 }
 
-// The last region may be met twice: an area need not begin where one does.
-template <typename Each>
-void Target::for_each_region(const Area& area, Each each) const {
-  for (Address at = area.start; at < area.end; at += map_.region_bytes()) {
-    if (const auto id = map_.find(at)) each(*id);
-  }
-  if (const auto id = map_.find(area.end - 1)) each(*id);
-}
-
 void Target::notice_growth() {
-  seen_.resize(map_.regions().size());
+  seen_.resize(map_.size());
   pages_.resize(seen_.size() * tiers_);
   for (ObjectId id = 0; id < seen_.size(); ++id) {
     const auto& region = map_.region(id);
     auto& seen = seen_[id];
-    if (seen.start != region.start || seen.end != region.end) want(id);
-    seen.start = region.start;
-    seen.end = region.end;
+    // A large one waits for its turn, or for a sample: there may be thousands
+    // that nobody has ever touched.
+    const bool changed = seen.start != region.start || seen.end != region.end;
+    if (changed && region.bytes() <= map_.region_bytes()) want(id);
+    know(id);
     seen.bound = false;
   }
   for (const auto& area : areas_) {
     if (!bound_areas_.contains(area.start)) continue;
-    for_each_region(area, [&](ObjectId id) { seen_[id].bound = true; });
+    map_.each(area.start, area.end,
+              [&](ObjectId id) { seen_[id].bound = true; });
   }
 }
 
@@ -173,7 +184,7 @@ void Target::notice_growth() {
 void Target::forget_unmapped() {
   std::vector<bool> mapped(seen_.size(), false);
   for (const auto& area : areas_) {
-    for_each_region(area, [&](ObjectId id) { mapped[id] = true; });
+    map_.each(area.start, area.end, [&](ObjectId id) { mapped[id] = true; });
   }
   for (ObjectId id = 0; id < seen_.size(); ++id) {
     for (TierId t = 0; !mapped[id] && t < tiers_; ++t) {
@@ -182,29 +193,49 @@ void Target::forget_unmapped() {
   }
 }
 
+void Target::know(ObjectId id) {
+  seen_[id].start = map_.region(id).start;
+  seen_[id].end = map_.region(id).end;
+}
+
 void Target::want(ObjectId id) {
   if (id >= seen_.size() || seen_[id].queued) return;
   seen_[id].queued = true;
   queue_.push_back(id);
 }
 
+// As many as a region of the grid has, if it is clipped: so a window asks about
+// as many regions, whatever they are.
+std::uint64_t Target::pages_to_ask(ObjectId id) const {
+  const Bytes bytes = std::max(map_.region_bytes(), map_.region(id).bytes());
+  return std::max<std::uint64_t>(1, bytes / page_bytes_);
+}
+
 Status Target::ask() {
-  const std::uint64_t pages_each =
-      std::max<std::uint64_t>(1, map_.region_bytes() / page_bytes_);
-  const auto at_once =
-      std::max<std::uint64_t>(1, options_.pages_per_window / pages_each);
+  std::uint64_t left = options_.pages_per_window;
   std::vector<ObjectId> ids;
-  while (!queue_.empty() && ids.size() < at_once) {
-    ids.push_back(queue_.front());
+  const auto take = [&](ObjectId id, std::uint64_t& from) {
+    const auto pages = std::min(pages_to_ask(id), left);
+    left -= pages;
+    from -= std::min(from, pages);
+    ids.push_back(id);
+  };
+  std::uint64_t unbound = left;
+  while (!queue_.empty() &&
+         (ids.empty() || pages_to_ask(queue_.front()) <= left)) {
     seen_[queue_.front()].queued = false;
+    take(queue_.front(), unbound);
     queue_.pop_front();
   }
-  const auto slice = std::max<std::uint64_t>(1, slice_ / pages_each);
-  const auto rest =
-      std::min<std::uint64_t>({at_once - ids.size(), slice, size()});
-  for (std::uint64_t i = 0; i < rest; ++i) {
-    rolling_ = rolling_ + 1 < size() ? rolling_ + 1 : 0;
-    if (!seen_[rolling_].queued) ids.push_back(static_cast<ObjectId>(rolling_));
+  auto slice = std::min(slice_, left);
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::size_t next = rolling_ + 1 < size() ? rolling_ + 1 : 0;
+    const auto id = static_cast<ObjectId>(next);
+    // At least one, however small the slice.
+    if (i > 0 && pages_to_ask(id) > slice) break;
+    if (i == 0 && pages_to_ask(id) > left && !ids.empty()) break;
+    rolling_ = next;
+    if (!seen_[next].queued && map_.region(id).bytes() > 0) take(id, slice);
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -212,6 +243,62 @@ Status Target::ask() {
   if (!changed) return changed.error();
   settle(*changed);
   return {};
+}
+
+// Until the kernel is asked, the pages of a split region lie as even as can be.
+void Target::share_out(std::span<const ObjectId> parts) {
+  const ObjectId whole = parts.front();
+  Bytes bytes = 0;
+  for (const ObjectId id : parts) bytes += map_.region(id).bytes();
+  for (TierId t = 0; t < tiers_; ++t) {
+    const std::uint64_t pages = pages_[whole * tiers_ + t];
+    for (const ObjectId id : parts) {
+      const auto share = pages * map_.region(id).bytes() / bytes;
+      set_pages(id, t, static_cast<std::uint32_t>(share));
+    }
+  }
+}
+
+void Target::gather(std::span<const ObjectId> parts) {
+  for (TierId t = 0; t < tiers_; ++t) {
+    std::uint32_t pages = 0;
+    for (const ObjectId id : parts) {
+      pages += pages_[id * tiers_ + t];
+      set_pages(id, t, 0);
+    }
+    set_pages(parts.front(), t, pages);
+  }
+}
+
+std::vector<Target::Adapted> Target::adapt(std::span<const double> samples) {
+  std::vector<Adapted> out;
+  heat_.end_window(map_, samples);
+  for (const auto& group : heat_.to_merge(map_)) {
+    const bool bound = seen_[group.front()].bound;
+    const bool alike = std::ranges::all_of(
+        group, [&](ObjectId id) { return seen_[id].bound == bound; });
+    if (!alike) continue;
+    map_.merge(group);
+    heat_.merged(group);
+    gather(group);
+    for (const ObjectId id : group) know(id);
+    out.push_back({group, true});
+  }
+  for (const ObjectId whole : heat_.to_split(map_)) {
+    const auto parts = map_.split(whole);
+    if (parts.empty()) break;  // no regions are left
+    seen_.resize(map_.size());
+    pages_.resize(seen_.size() * tiers_);
+    heat_.split(parts);
+    share_out(parts);
+    for (const ObjectId id : parts) {
+      know(id);
+      seen_[id].bound = seen_[whole].bound;
+      want(id);
+    }
+    out.push_back({parts, false});
+  }
+  return out;
 }
 
 void Target::settle(bool changed) {
@@ -295,9 +382,7 @@ void Target::note(const MoveOutcome& outcome) {
   const auto& region = map_.region(outcome.object);
   const Bytes reach = Bytes{2} << 20;
   const Address low = region.start > reach ? region.start - reach : 0;
-  for (Address at = low; at < region.end + reach; at += map_.region_bytes()) {
-    if (const auto id = map_.find(at)) want(*id);
-  }
+  map_.each(low, region.end + reach, [&](ObjectId id) { want(id); });
 }
 
 }  // namespace thermocline

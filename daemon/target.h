@@ -10,6 +10,9 @@
 // a daemon with nothing to do takes (0.2 us a page); as soon as a page is seen
 // elsewhere, or the process has more or less memory, it is whole again.
 //
+// A mapping for which there are not enough regions is cut coarser, and where it
+// is hot finer again: adapt().
+//
 // Managed are the pages that only this process can have written: private
 // writable mappings, anonymous or of a file, and what the loader wrote and
 // sealed (RELRO; of a job with LibTorch 10 MiB and more). Shared mappings and
@@ -28,11 +31,12 @@
 
 #include "daemon/mover.h"
 #include "daemon/process.h"
+#include "daemon/region_heat.h"
+#include "daemon/split_regions.h"
 #include "daemon/syscalls.h"
 #include "estimator/machine.h"
 #include "policies/swing.h"
 #include "tracer/maps.h"
-#include "traces/regions.h"
 
 namespace thermocline {
 
@@ -43,7 +47,7 @@ class Target {
     std::uint64_t pages_per_window = 32'768;  // asked about in one refresh()
     std::uint64_t pages_when_steady =
         2'048;                      // the least, where nothing changes
-    std::size_t regions = 262'144;  // at most; mappings beyond are unmanaged
+    std::size_t regions = 262'144;  // at most
     bool move_shared = false;
     bool move_bound = false;
     bool move_locked = false;
@@ -68,9 +72,14 @@ class Target {
   const std::string& name() const { return process_.name; }
   const Process& process() const { return process_; }
 
-  /// Regions are numbered from 0 and never renumbered.
-  std::size_t size() const { return map_.regions().size(); }
+  /// Regions are numbered from 0; a number that has no region (any more) is of
+  /// an empty one.
+  std::size_t size() const { return map_.size(); }
+  /// Of the smallest; all are as large unless there is too much memory for it
+  /// (split_regions.h).
   Bytes region_bytes() const { return map_.region_bytes(); }
+  /// Whether there are larger ones.
+  bool adapts() const { return !map_.large().empty(); }
   const Region& region(ObjectId id) const { return map_.region(id); }
   std::optional<ObjectId> find(Address address) const {
     return map_.find(address);
@@ -94,6 +103,15 @@ class Target {
   /// Lines of maps that could not be understood, since attach.
   std::uint64_t malformed() const { return malformed_; }
 
+  /// Splits regions that were hot and merges those that were not, by how many
+  /// samples each had in the window that is over. Worth a call where adapts().
+  /// Requires: no moves are on their way.
+  struct Adapted {
+    std::vector<ObjectId> parts;  // the first has the number of the whole
+    bool merged = false;          // they are one now; else one is these
+  };
+  std::vector<Adapted> adapt(std::span<const double> samples);
+
   /// The page addresses of a region that may be moved, ascending.
   std::vector<Address> pages(ObjectId id) const;
   /// Asks about this region at the next refresh().
@@ -114,6 +132,7 @@ class Target {
   Status read_maps();
   void read_bound_areas();
   bool candidate(const Area& area, const Area* next) const;
+  bool is_reservation(const Area& area) const;
   void add_area(const Area& area);
   void notice_growth();
   void forget_unmapped();
@@ -121,8 +140,6 @@ class Target {
   /// Returns whether one of them has pages elsewhere than was known.
   Result<bool> ask_about(std::span<const ObjectId> ids);
   void settle(bool changed);
-  template <typename Each>
-  void for_each_region(const Area& area, Each each) const;
   template <typename Each>
   void for_each_page(ObjectId id, Each each) const;
   /// Returns whether that is news.
@@ -134,7 +151,13 @@ class Target {
   Process process_;
   Options options_;
   Bytes page_bytes_;
-  RegionMap map_;
+  void know(ObjectId id);
+  std::uint64_t pages_to_ask(ObjectId id) const;
+  void share_out(std::span<const ObjectId> parts);
+  void gather(std::span<const ObjectId> parts);
+
+  SplitRegions map_;
+  RegionHeat heat_;
   std::string maps_text_;
   std::vector<Area> areas_;  // candidates, ascending
   std::set<Address> bound_areas_;
@@ -146,6 +169,7 @@ class Target {
   std::uint64_t slice_;   // pages that the rolling look may ask about
   Bytes resident_ = 0;    // as last seen
   Bytes settled_at_ = 0;  // resident_ a window before
+  Bytes read_at_ = 0;     // and when the maps were read
   std::int64_t window_ = 0;
   Swing swing_;
   Bytes unmanaged_ = 0;

@@ -50,6 +50,11 @@ void RegionMap::add(const Mapping& mapping) {
   }
 }
 
+ObjectId RegionMap::add_apart(const Region& region) {
+  regions_.push_back(region);
+  return static_cast<ObjectId>(regions_.size() - 1);
+}
+
 std::optional<ObjectId> RegionMap::find(Address address) const {
   const auto at = by_slot_.find(address >> shift_);
   if (at == by_slot_.end()) return std::nullopt;

@@ -44,6 +44,12 @@ class RegionMap {
   void add(const Mapping& mapping);
   /// The region of an address, if any mapping covers it.
   std::optional<ObjectId> find(Address address) const;
+  /// A region of any size that find() does not know: whoever adds it finds it,
+  /// and may change it. Returns its number, one of the others' kind.
+  ObjectId add_apart(const Region& region);
+  void change_apart(ObjectId id, const Region& region) {
+    regions_[id] = region;
+  }
   const Region& region(ObjectId id) const { return regions_[id]; }
   std::span<const Region> regions() const { return regions_; }
   Bytes region_bytes() const { return region_bytes_; }
