@@ -123,7 +123,6 @@ class FaultsTest : public ::testing::TestWithParam<bool> {
 TEST_P(FaultsTest, WhateverHappensItGoesOnAndKeepsItsBooks) {
   std::uint64_t attached = 0;
   Nanos time = 0;
-  Bytes moved = 0;
   for (int window = 1; window <= 1500; ++window) {
     // Clocks that stand still, run back and jump ahead.
     time += random() % 20 == 0 ? -kSecond : Nanos(random() % 3) * kSecond;
@@ -146,8 +145,7 @@ TEST_P(FaultsTest, WhateverHappensItGoesOnAndKeepsItsBooks) {
       batch.samples.push_back(sample);
     }
     service->add(batch);
-    const auto report = service->end_window();
-    moved += report.moves.moved_bytes();
+    service->end_window();
     for (const auto& one : service->managed()) {
       EXPECT_EQ(one->heat(0), 0);  // never what is no number
       ASSERT_LE(one->target().footprint(), 64 * kPages * kPage);
