@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-
-#include "training/copy_pieces.h"
+#include <iterator>
+#include <utility>
 
 namespace thermocline {
 namespace {
@@ -18,7 +18,7 @@ Bytes aligned(Bytes bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-Result<std::optional<Saved>> BackgroundSaver::wait() {
+Result<std::optional<Saved>> BackgroundSaver::outcome() {
   if (thread_.joinable()) thread_.join();
   if (!outcome_) return std::optional<Saved>();
   const auto outcome = std::exchange(outcome_, std::nullopt);
@@ -26,7 +26,22 @@ Result<std::optional<Saved>> BackgroundSaver::wait() {
   return std::optional<Saved>(**outcome);
 }
 
-void BackgroundSaver::snapshot(std::span<const Piece> pieces) {
+Result<std::optional<Saved>> BackgroundSaver::wait() {
+  owed_ = false;
+  return outcome();
+}
+
+double BackgroundSaver::before_update() {
+  owed_ = false;
+  if (copied_.load(std::memory_order_acquire)) return 0;
+  const auto start = Clock::now();
+  copied_.wait(false, std::memory_order_acquire);
+  return since(start);
+}
+
+// Views of the copy in pieces_, and what is to be copied there.
+BackgroundSaver::Copies BackgroundSaver::make_room(
+    std::span<const Piece> pieces) {
   Bytes bytes = 0;
   for (const Piece& piece : pieces) bytes += aligned(piece.bytes.size());
   if (bytes > copy_bytes_) {
@@ -35,29 +50,64 @@ void BackgroundSaver::snapshot(std::span<const Piece> pieces) {
     copy_bytes_ = bytes;
   }
   pieces_.assign(pieces.begin(), pieces.end());
-  std::vector<PieceCopy> copies;
+  Copies out;
   Bytes at = 0;
   for (Piece& piece : pieces_) {
-    copies.push_back({copy_.get() + at, piece.bytes});
+    (piece.steady ? out.later : out.now)
+        .push_back({copy_.get() + at, piece.bytes});
     piece.bytes = {copy_.get() + at, piece.bytes.size()};
     at += aligned(piece.bytes.size());
   }
-  copy_pieces(copies, threads_);
+  return out;
 }
 
 Result<BackgroundSaver::Begun> BackgroundSaver::begin(
     std::span<const Piece> pieces, std::uint64_t step) {
+  return begin(pieces, nullptr, step);
+}
+
+Result<BackgroundSaver::Begun> BackgroundSaver::begin_beside(
+    const LivePieces& live, std::uint64_t step) {
+  CHECK(live.unchanged);
+  return begin(live.pieces, live.unchanged, step);
+}
+
+Result<BackgroundSaver::Begun> BackgroundSaver::begin(
+    std::span<const Piece> pieces, std::function<Status()> unchanged,
+    std::uint64_t step) {
   const auto start = Clock::now();
   Begun out;
-  const auto before = wait();
+  const bool forgotten = std::exchange(owed_, false);
+  const auto before = outcome();
   if (!before) return before.error();
+  if (forgotten) {
+    return invalid(
+        "the state was saved beside the training, which did not say "
+        "before_update(); call it before each update, or that checkpoint is "
+        "of no one step");
+  }
   if (*before) out.before_full_s = full_s_;
   out.waited_s = since(start);
   const auto begun = Clock::now();
-  snapshot(pieces);
+  Copies copies = make_room(pieces);
+  const bool beside = unchanged != nullptr;
+  if (!beside) std::ranges::move(copies.later, std::back_inserter(copies.now));
+  copy_pieces(copies.now, threads_);
   out.snapshot_s = since(begun);
-  thread_ = std::jthread([this, step, begun] {
-    outcome_ = pool_.save(pieces_, step);
+  owed_ = beside;
+  copied_.store(!beside, std::memory_order_relaxed);
+  thread_ = std::jthread([this, step, begun, later = std::move(copies.later),
+                          unchanged = std::move(unchanged)]() mutable {
+    Status whole;
+    if (unchanged) {
+      copy_pieces(later, threads_);
+      whole = unchanged();
+      unchanged = nullptr;  // the state's owners may go
+      copied_.store(true, std::memory_order_release);
+      copied_.notify_all();
+    }
+    if (whole) outcome_ = pool_.save(pieces_, step);
+    if (!whole) outcome_ = whole.error();
     full_s_ = since(begun);
   });
   return out;

@@ -42,6 +42,19 @@ struct Piece {
   // back for this name. Equal to that of an earlier save, not 0: the bytes are
   // not looked at.
   std::uint64_t version = 0;
+  // The bytes change in the job's update alone, and nowhere else: parameters
+  // and what an optimizer keeps. See LivePieces.
+  bool steady = false;
+};
+
+// Pieces of which the steady ones may still be read when the job goes on, until
+// its next update.
+struct LivePieces {
+  std::vector<Piece> pieces;
+  // Whether the steady ones are as they were: asked on another thread, when
+  // they have been copied. Keeps alive what they lie in. Errors: naming the one
+  // that was written.
+  std::function<Status()> unchanged;
 };
 
 struct PoolOptions {

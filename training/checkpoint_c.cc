@@ -146,6 +146,32 @@ int thermocline_save_begin(thermocline_pool* pool,
   });
 }
 
+int thermocline_save_begin_beside(thermocline_pool* pool,
+                                  const thermocline_piece* pieces, size_t count,
+                                  const uint8_t* steady,
+                                  int (*unchanged)(void* context),
+                                  void* context, uint64_t step) {
+  return guarded(0, [&] {
+    pool->restored.reset();
+    LivePieces live{pieces_of(pieces, count), [=]() -> Status {
+                      if (unchanged(context) != 0) return {};
+                      return invalid(
+                          "what was saved beside the training was written "
+                          "before the copy was made; say before_update() "
+                          "before each such write");
+                    }};
+    for (std::size_t i = 0; i < count; ++i) {
+      live.pieces[i].steady = steady[i] != 0;
+    }
+    const auto begun = pool->saver.begin_beside(live, step);
+    return begun ? 1 : told(begun.error());
+  });
+}
+
+double thermocline_before_update(thermocline_pool* pool) {
+  return pool->saver.before_update();
+}
+
 int thermocline_save_wait(thermocline_pool* pool) {
   return guarded(0, [&] {
     const auto done = pool->saver.wait();

@@ -68,7 +68,23 @@ int thermocline_save(thermocline_pool* pool, const thermocline_piece* pieces,
 int thermocline_save_begin(thermocline_pool* pool,
                            const thermocline_piece* pieces, size_t count,
                            uint64_t step);
-/* Waits for thermocline_save_begin(). Returns: 1, or 0 when it failed. */
+
+/* Copies now only the pieces whose `steady` is 0, and the others beside the
+ * training, before its next update: those must stay as they are until
+ * thermocline_before_update() has returned. `unchanged` is asked on another
+ * thread when they have been copied; what returns 0 there is never committed.
+ * Returns: as thermocline_save_begin(); also 0 when the save before it began
+ * here and neither thermocline_before_update() nor _save_wait() followed. */
+int thermocline_save_begin_beside(thermocline_pool* pool,
+                                  const thermocline_piece* pieces, size_t count,
+                                  const uint8_t* steady,
+                                  int (*unchanged)(void* context),
+                                  void* context, uint64_t step);
+/* Call before each update of what is steady. Returns: the seconds that it
+ * waited. */
+double thermocline_before_update(thermocline_pool* pool);
+/* Waits for what thermocline_save_begin() or _begin_beside() began. Returns: 1,
+ * or 0 when it failed. */
 int thermocline_save_wait(thermocline_pool* pool);
 
 /* The newest whole checkpoint. Returns: 1; 0 when there is none yet; -1 when it

@@ -15,6 +15,17 @@
     pool.save(state(), step)                   # durable on return
     pool.save(state(), step, background=True)  # returns after a copy in memory
 
+The copy, too, is made beside the training, once the pool knows whose step()
+writes what is large:
+
+    pool.beside(optimizer)                     # once; the loop stays as it is
+
+Then a save in the background copies at once what no optimizer owns (batch norm's
+statistics, the generator, numbers), and parameters and the optimizers' state
+while the next forward and backward run; step() waits for what is left of it. A
+write to them elsewhere is found by PyTorch's own count of writes, and fails the
+save; one through .data is not counted: call pool.before_update() before it.
+
 A state is made of dicts, lists, tuples, numbers, strings, None and tensors, as
 state_dict() gives. Tensors are saved as they lie in memory; the rest as JSON.
 Nothing is pickled, so that a pool from elsewhere can be read without fear.
@@ -32,8 +43,12 @@ give slot_bytes. The library is looked for in $THERMOCLINE_CHECKPOINT_LIBRARY,
 then in build/release/lib beside this folder, then where it is installed.
 """
 import ctypes
+import functools
 import json
 import os
+import sys
+import types
+import weakref
 
 import torch
 
@@ -54,6 +69,9 @@ class _Piece(ctypes.Structure):
                 ("shape", ctypes.POINTER(ctypes.c_int64)),
                 ("dimensions", ctypes.c_size_t), ("bytes", ctypes.c_void_p),
                 ("size", ctypes.c_uint64)]
+
+
+_Unchanged = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 def _library():
@@ -84,6 +102,10 @@ def _library():
             ("pool_use", ctypes.c_int, [pool, ctypes.POINTER(_Use)]),
             ("save", ctypes.c_int, [pool, pieces, size, u64]),
             ("save_begin", ctypes.c_int, [pool, pieces, size, u64]),
+            ("save_begin_beside", ctypes.c_int,
+             [pool, pieces, size, ctypes.POINTER(ctypes.c_uint8), _Unchanged,
+              ctypes.c_void_p, u64]),
+            ("before_update", ctypes.c_double, [pool]),
             ("save_wait", ctypes.c_int, [pool]),
             ("restore", ctypes.c_int,
              [pool, ctypes.POINTER(u64), ctypes.POINTER(size)]),
@@ -146,6 +168,33 @@ def _pieces(state):
     return out, kept
 
 
+def _owned(optimizers):
+    """What they alone write, by its address: parameters and their own state."""
+    out = {}
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                kept = optimizer.state.get(parameter, {})
+                for tensor in [parameter, *kept.values()]:
+                    if isinstance(tensor, torch.Tensor) and tensor.numel():
+                        out[tensor.data_ptr()] = tensor
+    return out
+
+
+def _call_before_step(optimizer, work):
+    if hasattr(optimizer, "register_step_pre_hook"):  # PyTorch 2
+        optimizer.register_step_pre_hook(lambda *_: work())
+        return
+    step = optimizer.step
+
+    # A method, as learning rate schedules expect that wrap it in their turn.
+    @functools.wraps(step)
+    def step_after(_, *arguments, **named):
+        work()
+        return step(*arguments, **named)
+    optimizer.step = types.MethodType(step_after, optimizer)
+
+
 class Pool:
     """A pool of checkpoints. One thread at a time."""
 
@@ -158,6 +207,8 @@ class Pool:
         """
         self._lib = _library()
         self._pool = None
+        self._optimizers = []
+        self._copying = None  # what the save under way still reads
         file = os.fsencode(path)
         if os.path.exists(path):
             self._pool = self._lib.thermocline_pool_open(file, 1)
@@ -172,6 +223,10 @@ class Pool:
                                                            slots)
         if not self._pool:
             self._fail()
+        # At the interpreter's end, too, and before it can no longer be asked
+        # what was written.
+        self._end = weakref.finalize(self, self._lib.thermocline_pool_close,
+                                     self._pool)
         if socket is not None and not self._lib.thermocline_pool_share(
                 self._pool, os.fsencode(socket), name.encode(), weight):
             self._fail()
@@ -197,15 +252,67 @@ class Pool:
     def save(self, state, step, background=False):
         """Saves; in the background, an error comes out of the next call."""
         pieces, kept = _pieces(state)
+        if background and self._optimizers:
+            self._begin_beside(pieces, kept, step)
+            return
         save = (self._lib.thermocline_save_begin if background else
                 self._lib.thermocline_save)
         if not save(self._pool, pieces, len(pieces), step):
             self._fail()
         del kept
 
+    def _begin_beside(self, pieces, kept, step):
+        owned = _owned(self._optimizers)
+        steady = (ctypes.c_uint8 * len(pieces))()
+        watched = []
+        for i, piece in enumerate(pieces):
+            tensor = owned.get(piece.bytes)
+            if (tensor is None or piece.size !=
+                    tensor.numel() * tensor.element_size()):
+                continue
+            steady[i] = 1
+            watched.append((piece.name, tensor, tensor._version))
+
+        def unchanged(_):
+            for name, tensor, version in watched:
+                if tensor._version != version:
+                    print(f"thermocline: {name.decode()} was written while it "
+                          "was saved", file=sys.stderr)
+                    return 0
+            return 1
+        asked = _Unchanged(unchanged)
+        if not self._lib.thermocline_save_begin_beside(
+                self._pool, pieces, len(pieces), steady, asked, None, step):
+            self._fail()
+        self._copying = asked, kept
+
+    def beside(self, *optimizers):
+        """Saves in the background from here on copy what these own beside the
+        training; their step() waits for the copy."""
+        pool = weakref.ref(self)
+
+        def before():
+            there = pool()
+            if there is not None:
+                there.before_update()
+        for optimizer in optimizers:
+            _call_before_step(optimizer, before)
+            self._optimizers.append(optimizer)
+
+    def before_update(self):
+        """Call before what the optimizers own is written elsewhere than in their
+        step(). Returns the seconds that it waited."""
+        if self._pool is None:
+            return 0.0
+        waited = self._lib.thermocline_before_update(self._pool)
+        self._copying = None
+        return waited
+
     def wait(self):
         """Waits until a save in the background is durable."""
-        if not self._lib.thermocline_save_wait(self._pool):
+        done = self._lib.thermocline_save_wait(self._pool)
+        self._copying = None
+        if not done:
             self._fail()
 
     def restore(self):
@@ -239,10 +346,5 @@ class Pool:
 
     def close(self):
         """Waits for a save under way."""
-        pool, self._pool = self._pool, None
-        if pool:
-            self._lib.thermocline_pool_close(pool)
-
-    def __del__(self):
-        if getattr(self, "_pool", None):
-            self.close()
+        self._pool = None
+        self._end()

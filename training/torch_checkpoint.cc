@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <unordered_map>
 
 #include "traces/libtorch.h"
 #include "training/copy_pieces.h"
@@ -84,7 +85,7 @@ Status TrainingState::Parts::put(std::vector<Piece>& to,
   visitor.number = [&](const std::string& part, std::int64_t& number) {
     to.push_back({prefix + part, "int64", {}, bytes_of(&number, 8), 0});
   };
-  if (auto ok = visit_state(optimizer, /*create=*/false, visitor); !ok) {
+  if (auto ok = visit_state(optimizer, create_none, visitor); !ok) {
     return ok.error().within(name);
   }
   auto options = optimizer_options(optimizer);
@@ -126,7 +127,11 @@ Status TrainingState::Parts::restore(const Restored& from,
       std::memcpy(&number, at->second->bytes.data(), 8);
     }
   };
-  if (auto ok = visit_state(optimizer, /*create=*/true, visitor); !ok) {
+  const auto was_there = [&](const std::string& parameter) {
+    const auto at = saved.lower_bound(parameter);
+    return at != saved.end() && at->first.starts_with(parameter);
+  };
+  if (auto ok = visit_state(optimizer, was_there, visitor); !ok) {
     return ok.error().within(name);
   }
   return status;
@@ -195,6 +200,53 @@ Result<std::vector<Piece>> TrainingState::pieces() {
     if (auto ok = all.put(out, name, *optimizer); !ok) return ok.error();
   }
   return out;
+}
+
+Result<LivePieces> TrainingState::live() {
+  std::unordered_map<const void*, torch::Tensor> owned;
+  const auto own = [&](const torch::Tensor& tensor) {
+    if (tensor.defined() && tensor.nbytes() > 0 && !tensor.is_inference()) {
+      owned.emplace(tensor.data_ptr(), tensor);
+    }
+  };
+  OptimizerVisitor visitor;
+  visitor.tensor = [&](const std::string&, torch::Tensor& part) { own(part); };
+  visitor.number = [](const std::string&, std::int64_t&) {};
+  for (const auto& [name, optimizer] : parts_->optimizers) {
+    for (const auto& group : optimizer->param_groups()) {
+      for (const auto& param : group.params()) own(param);
+    }
+    if (auto ok = visit_state(*optimizer, create_none, visitor); !ok) {
+      return ok.error().within(name);
+    }
+  }
+  auto all = pieces();
+  if (!all) return all.error();
+  struct Watched {
+    std::string name;
+    torch::Tensor tensor;
+    std::int64_t version;
+  };
+  std::vector<Watched> watched;
+  for (Piece& piece : *all) {
+    const auto at = owned.find(piece.bytes.data());
+    if (at == owned.end() || at->second.nbytes() != piece.bytes.size()) {
+      continue;
+    }
+    piece.steady = true;
+    watched.push_back({piece.name, at->second, at->second._version()});
+  }
+  return LivePieces{
+      *std::move(all), [watched = std::move(watched)]() -> Status {
+        for (const auto& one : watched) {
+          if (one.tensor._version() == one.version) continue;
+          return invalid("\"" + one.name +
+                         "\" was written while it was saved beside the "
+                         "training; say before_update() before each update, or "
+                         "save with begin()");
+        }
+        return {};
+      }};
 }
 
 Status TrainingState::restore(const Restored& from) {

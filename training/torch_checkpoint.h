@@ -8,7 +8,7 @@
 //   auto pool = state.open_pool("job.pool");
 //   auto step = state.resume(*pool);     // nothing: begin at the beginning
 //   ...
-//   pool->save(*state.pieces(), step);   // or BackgroundSaver::begin()
+//   pool->save(*state.pieces(), step);   // or see background_saver.h
 //
 // Tensors are saved as they lie in memory, without serialisation, and restored
 // into the tensors that are there; a run that is resumed is then bit for bit
@@ -60,6 +60,13 @@ class TrainingState {
 
   /// All of it. Errors: kUnsupported, naming what cannot be saved.
   Result<std::vector<Piece>> pieces();
+  /// The same for BackgroundSaver::begin_beside(). Steady is what an optimizer
+  /// that was added owns, in the CPU's memory: its parameters and its state.
+  /// All else, also the buffers and parameters of modules that no optimizer
+  /// has, may change at any time. A write is seen by LibTorch's own count of
+  /// them (Tensor::_version()), which one through data() goes past: say
+  /// before_update() before such a one.
+  Result<LivePieces> live();
 
   /// Puts a checkpoint back. Checked as a whole first: on an error nothing has
   /// changed but, for kCorrupt options, the optimizer. Errors: kInvalid when

@@ -48,21 +48,23 @@ struct Visit {
 };
 
 template <typename State>
-void visit_all(optim::Optimizer& optimizer, bool create,
+void visit_all(optim::Optimizer& optimizer,
+               const std::function<bool(const std::string&)>& create,
                const OptimizerVisitor& visitor) {
   auto& states = optimizer.state();
   for (std::size_t g = 0; g < optimizer.param_groups().size(); ++g) {
     const auto& params = optimizer.param_groups()[g].params();
     for (std::size_t i = 0; i < params.size(); ++i) {
+      const std::string prefix =
+          std::to_string(g) + "." + std::to_string(i) + ".";
       // LibTorch's own key.
       const auto key = c10::guts::to_string(params[i].unsafeGetTensorImpl());
       auto at = states.find(key);
       if (at == states.end()) {
-        if (!create) continue;
+        if (!create(prefix)) continue;
         at = states.emplace(key, std::make_unique<State>()).first;
       }
-      parts(static_cast<State&>(*at->second),
-            Visit{visitor, std::to_string(g) + "." + std::to_string(i) + "."});
+      parts(static_cast<State&>(*at->second), Visit{visitor, prefix});
     }
   }
 }
@@ -75,7 +77,8 @@ Error not_supported() {
 
 }  // namespace
 
-Status visit_state(optim::Optimizer& optimizer, bool create,
+Status visit_state(optim::Optimizer& optimizer,
+                   const std::function<bool(const std::string&)>& create,
                    const OptimizerVisitor& visitor) {
   if (dynamic_cast<optim::SGD*>(&optimizer) != nullptr) {
     visit_all<optim::SGDParamState>(optimizer, create, visitor);

@@ -28,11 +28,15 @@ struct OptimizerVisitor {
   std::function<void(const std::string& name, std::int64_t&)> number;
 };
 
-/// Visits the state of each parameter under "GROUP.INDEX.PART". With `create`,
-/// parameters that have none yet get an empty one first (undefined tensors, 0).
-/// Errors: kUnsupported, naming the kind of optimizer.
-Status visit_state(torch::optim::Optimizer& optimizer, bool create,
+/// Visits the state of each parameter under "GROUP.INDEX.PART". One that has
+/// none yet gets an empty one first (undefined tensors, 0) where
+/// create("GROUP.INDEX.") says so: LibTorch takes a state that is there for one
+/// that is filled. Errors: kUnsupported, naming the kind of optimizer.
+Status visit_state(torch::optim::Optimizer& optimizer,
+                   const std::function<bool(const std::string&)>& create,
                    const OptimizerVisitor& visitor);
+/// For `create`: none.
+inline bool create_none(const std::string&) { return false; }
 
 /// Forgets all state, as a new optimizer has none.
 void clear_state(torch::optim::Optimizer& optimizer);

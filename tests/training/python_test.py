@@ -3,7 +3,9 @@ a PyTorch job hard to resume. The resumed run must be the other, bit for bit.
 
     python_test.py LIBRARY
 """
+import ctypes
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -59,6 +61,74 @@ def refused(work, part):
     raise AssertionError("was not refused")
 
 
+def beside(path, losses, schedule_first):
+    """As main(), with the copy beside the training, of a loop that knows nothing
+    of it."""
+    job = Job()
+    if not schedule_first:  # which wraps step() when it is made
+        job.schedule = None
+    assert job.optimizer.state_dict()["state"] == {}
+    pool = checkpoint.Pool(path, slot_bytes=1 << 20)
+    pool.beside(job.optimizer)
+    if not schedule_first:
+        job.schedule = torch.optim.lr_scheduler.ExponentialLR(job.optimizer, 0.99)
+    for step in range(13):
+        if step > 0:
+            pool.save(job.state(), step, background=True)
+        assert job.step() == losses[step]
+    pool.wait()
+    step, state = pool.restore()
+    assert step == 12, step
+    other = Job()
+    other.load(state)
+    assert [other.step() for _ in range(step, 20)] == losses[step:]
+
+    # Every part that an optimizer owns is left for later, and no other.
+    pieces, kept = checkpoint._pieces(job.state())
+    owned = checkpoint._owned([job.optimizer])
+    late = {piece.name.decode() for piece in pieces if piece.bytes in owned}
+    assert {"model.0.weight", "model.1.bias", "optimizer.state.0.exp_avg",
+            "optimizer.state.5.exp_avg_sq"} <= late, late
+    assert not any("running" in name or "rng" in name for name in late), late
+    assert all(name.startswith(("model.", "optimizer.state.")) for name in late)
+
+    # Written before the copy was made: never committed, and told.
+    no = checkpoint._Unchanged(lambda _: 0)
+    steady = (ctypes.c_uint8 * len(pieces))(1)
+    assert pool._lib.thermocline_save_begin_beside(
+        pool._pool, pieces, len(pieces), steady, no, None, 99)
+    refused(pool.wait, "before_update()")
+    assert pool.restore()[0] == 12
+    # Nobody said that the update comes.
+    pool.save(job.state(), 13, background=True)
+    refused(lambda: pool.save(job.state(), 14, background=True),
+            "before_update()")
+    pool.save(job.state(), 14, background=True)
+    pool.before_update()
+    pool.wait()
+    del kept
+    pool.close()
+    assert pool.before_update() == 0
+    job.step()  # goes on without a pool
+
+
+def ends_at_once(path):
+    """A job whose interpreter ends while its save is under way."""
+    program = f"""
+import sys; sys.path.insert(0, {sys.path[0]!r})
+import torch, thermocline_checkpoint as checkpoint
+weight = torch.nn.Parameter(torch.full((1 << 22,), 7.0))
+optimizer = torch.optim.SGD([weight], lr=1)
+pool = checkpoint.Pool({path!r}, room_for={{"weight": weight}})
+pool.beside(optimizer)
+pool.save({{"weight": weight}}, 1, background=True)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    step, state = checkpoint.Pool(path).restore()
+    assert step == 1 and torch.equal(state["weight"],
+                                     torch.full((1 << 22,), 7.0))
+
+
 def main():
     whole = Job()
     losses = [whole.step() for _ in range(20)]
@@ -94,7 +164,13 @@ def main():
             assert torch.equal(tensor, second.model.state_dict()[name]), name
         pool.save(second.state(), 20)  # nobody shares out: at full speed
         assert nobody in pool.bandwidth()["alone"], pool.bandwidth()
-    print("python: resumed at step 12, the last 8 losses and all weights equal")
+        pool.close()
+        for schedule_first in (True, False):
+            beside(os.path.join(folder, f"beside{schedule_first}"), losses,
+                   schedule_first)
+        ends_at_once(os.path.join(folder, "ends"))
+    print("python: resumed at step 12, the last 8 losses and all weights equal; "
+          "so when copied beside the training")
 
 
 main()

@@ -46,6 +46,7 @@ class Mlp final : public Job {
     optimizer_.zero_grad();
     const auto out = model_->forward(data_.index_select(0, rows));
     torch::mse_loss(out, target_.index_select(0, rows)).backward();
+    before_update();
     optimizer_.step();
     for (auto& group : optimizer_.param_groups()) {
       auto& options = static_cast<torch::optim::AdamOptions&>(group.options());
@@ -83,6 +84,7 @@ class KMeans final : public Job {
     const auto here = torch::zeros_like(counts_).index_add(0, nearest, ones);
     const auto sums =
         torch::zeros_like(centroids_).index_add(0, nearest, batch);
+    before_update();
     counts_ += here;
     const auto rate = (1 / counts_.clamp_min(1)).unsqueeze(1);
     centroids_ += rate * (sums - here.unsqueeze(1) * centroids_);
@@ -124,6 +126,7 @@ class Gmm final : public Job {
     const auto share =
         torch::softmax(-0.5 * torch::stack(distance, 1) - log_det, 1);
     const auto total = share.sum(0).clamp_min(1e-6);
+    before_update();
     means_.copy_(share.t().matmul(data_) / total.unsqueeze(1));
     for (std::int64_t k = 0; k < count; ++k) {
       const auto off = data_ - means_[k];

@@ -5,6 +5,7 @@
 // Their data is made from a seed. Deterministic with one thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,8 @@ class Job {
   virtual ~Job() = default;
   virtual void add_to(TrainingState& state) = 0;
   virtual void step() = 0;
+  // Called by step() before it writes parameters or what an optimizer keeps.
+  std::function<void()> before_update = [] {};
 };
 
 /// "mlp", "kmeans" or "gmm"; null for another name. Seeds LibTorch.

@@ -3,11 +3,12 @@
 //
 //   kill_jobs [--kills N] [--folder DIR] [--seed N]
 //
-// A job saves every second step, beside the training. It is a child of this
-// program, forked before LibTorch has done anything, so that a thousand kills
-// take minutes. Fails unless every job ends bit for bit as the undisturbed one
-// and nothing that a kill left looks damaged. What a kill cannot show (which
-// stores reach the medium in a power cut) the search for crash states does.
+// A job saves every second step: written beside the training, and the network's
+// copied beside it, too. It is a child of this program, forked before LibTorch
+// has done anything, so that a thousand kills take minutes. Fails unless every
+// job ends bit for bit as the undisturbed one and nothing that a kill left
+// looks damaged. What a kill cannot show (which stores reach the medium in a
+// power cut) the search for crash states does.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,10 +30,22 @@ namespace {
 constexpr std::uint64_t kSteps = 120;
 using Clock = std::chrono::steady_clock;
 
+// A job, and how it saves: BackgroundSaver::begin() or begin_beside().
+struct Way {
+  const char* name;
+  const char* kind;
+  bool beside;
+};
+constexpr Way kWays[] = {{"mlp", "mlp", false},
+                         {"mlp, beside", "mlp", true},
+                         {"kmeans", "kmeans", false},
+                         {"gmm", "gmm", false}};
+
 // In a child. Returns: the exit status; the digest goes to `out`.
-int run_job(const std::string& kind, const std::string& path, int out) {
+int run_job(const Way& way, const std::string& path, int out) {
   at::set_num_threads(1);
-  const auto job = make_job(kind, {.samples = 500, .features = 8, .width = 16});
+  const auto job =
+      make_job(way.kind, {.samples = 500, .features = 8, .width = 16});
   TrainingState state;
   job->add_to(state);
   auto pool = state.open_pool(path);
@@ -42,9 +55,14 @@ int run_job(const std::string& kind, const std::string& path, int out) {
     return std::fprintf(stderr, "%s\n", resumed.error().message.c_str());
   }
   BackgroundSaver saver(*pool, 1);
+  job->before_update = [&] { saver.before_update(); };
+  const auto begin = [&](std::uint64_t step) {
+    if (way.beside) return saver.begin_beside(*state.live(), step);
+    return saver.begin(*state.pieces(), step);
+  };
   for (std::uint64_t step = resumed->value_or(0); step < kSteps; ++step) {
     job->step();
-    if (step % 2 == 1 && !saver.begin(*state.pieces(), step + 1)) return 2;
+    if (step % 2 == 1 && !begin(step + 1)) return 2;
   }
   if (!saver.wait()) return 3;
   const std::uint32_t sum = digest(state);
@@ -58,14 +76,13 @@ struct Ended {
 };
 
 // Forks the job and kills it after that many seconds; below 0: never.
-Ended run_until(const std::string& kind, const std::string& path,
-                double seconds) {
+Ended run_until(const Way& way, const std::string& path, double seconds) {
   int ends[2];
   CHECK(::pipe(ends) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    ::_exit(run_job(kind, path, ends[1]) & 0x7f);
+    ::_exit(run_job(way, path, ends[1]) & 0x7f);
   }
   ::close(ends[1]);
   if (seconds >= 0) {
@@ -107,13 +124,13 @@ void look(const std::string& path, Table& table) {
   table.in_a_save += half;
 }
 
-Table kill_job(const std::string& kind, std::uint64_t kills,
-               const std::string& folder, std::mt19937_64& random) {
+Table kill_job(const Way& way, std::uint64_t kills, const std::string& folder,
+               std::mt19937_64& random) {
   Table table;
   const PoolFolder pools(folder);
   const std::string path = pools.path() + "/job.pool";
   const auto start = Clock::now();
-  const Ended whole = run_until(kind, path, -1);
+  const Ended whole = run_until(way, path, -1);
   const double takes =
       std::chrono::duration<double>(Clock::now() - start).count();
   table.failed += whole.failed;
@@ -122,7 +139,7 @@ Table kill_job(const std::string& kind, std::uint64_t kills,
     ::unlink(path.c_str());
     for (bool ended = false; !ended;) {
       const bool enough = table.kills >= kills;
-      const Ended now = run_until(kind, path, enough ? -1 : when(random));
+      const Ended now = run_until(way, path, enough ? -1 : when(random));
       table.kills += now.killed;
       if (now.killed) look(path, table);
       if (now.failed) ++table.failed;
@@ -132,7 +149,7 @@ Table kill_job(const std::string& kind, std::uint64_t kills,
       table.differ += now.digest != whole.digest;
     }
     if (isatty(STDERR_FILENO) == 1) {
-      std::fprintf(stderr, "\r%s: %ju of %ju kills ", kind.c_str(), table.kills,
+      std::fprintf(stderr, "\r%s: %ju of %ju kills ", way.name, table.kills,
                    kills);
     }
   }
@@ -143,17 +160,18 @@ int main_of(int argc, char** argv) {
   std::uint64_t kills = 20, seed = 1;
   std::string folder = "/tmp";
   CLI::App app{"Kills training jobs and compares what they resume to."};
-  app.add_option("--kills", kills, "in all, over three kinds of job");
+  app.add_option("--kills", kills, "in all, over all jobs");
   app.add_option("--folder", folder, "where the pools lie");
   app.add_option("--seed", seed, "of the instants");
   CLI11_PARSE(app, argc, argv);
   std::mt19937_64 random(seed);
-  std::printf("%-8s %7s %10s %7s %8s %9s %8s\n", "job", "kills", "in a save",
+  std::printf("%-12s %7s %10s %7s %8s %9s %8s\n", "job", "kills", "in a save",
               "ended", "differ", "damaged", "failed");
   Table all;
-  for (const char* kind : {"mlp", "kmeans", "gmm"}) {
-    const Table one = kill_job(kind, (kills + 2) / 3, folder, random);
-    std::printf("%-8s %7ju %10ju %7ju %8ju %9ju %8ju\n", kind, one.kills,
+  for (const Way& way : kWays) {
+    const Table one = kill_job(
+        way, (kills + std::size(kWays) - 1) / std::size(kWays), folder, random);
+    std::printf("%-12s %7ju %10ju %7ju %8ju %9ju %8ju\n", way.name, one.kills,
                 one.in_a_save, one.ended, one.differ, one.damaged, one.failed);
     std::fflush(stdout);
     all.kills += one.kills;

@@ -6,6 +6,7 @@
 
 #include "tests/training/pool_folder.h"
 #include "traces/libtorch.h"
+#include "training/background_saver.h"
 
 namespace thermocline {
 namespace {
@@ -18,10 +19,19 @@ using MakeOptimizer = std::function<std::unique_ptr<optim::Optimizer>(
     std::vector<torch::Tensor>)>;
 
 struct Job {
-  explicit Job(const MakeOptimizer& make, std::int64_t width = 6)
-      : model(nn::Linear(4, width), nn::BatchNorm1d(width),
+  // `ballast`: elements of a parameter that is saved before the others, and
+  // takes that long to copy.
+  explicit Job(const MakeOptimizer& make, std::int64_t width = 6,
+               std::int64_t ballast = 0)
+      : model(nn::Linear(4, width), nn::BatchNorm1d(width), nn::Dropout(0.3),
               nn::Linear(width, 1)),
-        optimizer(make(model->parameters())) {
+        weight(torch::ones({ballast}).requires_grad_()) {
+    auto params = model->parameters();
+    if (ballast > 0) {
+      params.push_back(weight);
+      state.add("ballast", weight);
+    }
+    optimizer = make(std::move(params));
     state.add("model", *model);
     state.add("optimizer", *optimizer);
     state.add("order", order);
@@ -36,6 +46,9 @@ struct Job {
     optimizer->zero_grad();
     const auto loss = (model->forward(in) - in.sum(1, true)).pow(2).mean();
     loss.backward();
+    // As a part of a network that is not used at first.
+    if (count >= 5) weight.mutable_grad() = torch::ones_like(weight);
+    before_update();
     optimizer->step();
     ++count;
     best = std::min(best, loss.item<double>());
@@ -43,12 +56,14 @@ struct Job {
     return loss.item<double>();
   }
   nn::Sequential model;
+  torch::Tensor weight;
   std::unique_ptr<optim::Optimizer> optimizer;
   DataOrder order{20, 5};
   std::int64_t count = 0;
   double best = 1e9;
   torch::Tensor extra;  // undefined before the first step
   TrainingState state;
+  std::function<void()> before_update = [] {};
 };
 
 template <typename Kind, typename Options>
@@ -77,7 +92,7 @@ TEST(TorchCheckpoint, EveryOptimizerGoesOnBitForBit) {
   for (const auto& [name, make] : optimizers()) {
     const PoolFolder folder;
     torch::manual_seed(1);
-    Job job(make);
+    Job job(make, 6, 3);
     auto pool = job.state.open_pool(folder.path() + "/pool");
     ASSERT_TRUE(pool) << pool.error().message;
     EXPECT_FALSE(job.state.resume(*pool)->has_value());
@@ -87,14 +102,94 @@ TEST(TorchCheckpoint, EveryOptimizerGoesOnBitForBit) {
     for (int i = 0; i < 5; ++i) losses.push_back(job.step());
 
     torch::manual_seed(99);
-    Job other(make);
+    Job other(make, 6, 3);
     const auto step = other.state.resume(*pool);
     ASSERT_TRUE(step) << name << ": " << step.error().message;
     EXPECT_EQ(*step, 5);
     EXPECT_EQ(other.count, 5);
     for (const double loss : losses) EXPECT_EQ(other.step(), loss) << name;
     EXPECT_EQ(other.best, job.best);
+    EXPECT_TRUE(torch::equal(other.weight, job.weight)) << name;
+    EXPECT_FALSE(torch::equal(other.weight, torch::ones({3}))) << name;
   }
+}
+
+std::vector<torch::Tensor> all_of(Job& job) {
+  std::vector<torch::Tensor> out;
+  const auto pieces = job.state.pieces();
+  for (const Piece& piece : *pieces) out.push_back(*tensor_of(piece));
+  return out;
+}
+
+// The ballast is still being copied when the next step has long written all
+// else. Copied beside the next step's forward and backward, and resumed from:
+// batch norm's statistics, the generator and the data's order must be of the
+// instant of the save, not of when the copy got to them.
+TEST(TorchCheckpoint, WhatIsCopiedBesideTheTrainingGoesOnBitForBit) {
+  constexpr std::int64_t kBallast = 1 << 20;
+  at::set_num_threads(1);
+  for (const auto& [name, make] : optimizers()) {
+    const PoolFolder folder;
+    torch::manual_seed(1);
+    Job job(make, 6, kBallast);
+    job.step();
+    auto pool = job.state.open_pool(folder.path() + "/pool");
+    ASSERT_TRUE(pool);
+    BackgroundSaver saver(*pool, 1);
+    job.before_update = [&] { saver.before_update(); };
+    for (std::uint64_t step = 1; step <= 4; ++step) {
+      ASSERT_TRUE(saver.begin_beside(*job.state.live(), step)) << name;
+      std::vector<double> losses;
+      for (int i = 0; i < 3; ++i) losses.push_back(job.step());
+      const auto after = all_of(job);
+      ASSERT_TRUE(saver.wait()) << name;
+      torch::manual_seed(99);
+      Job alone(make, 6, kBallast);
+      const auto resumed = alone.state.resume(*pool);
+      ASSERT_TRUE(resumed) << name << ": " << resumed.error().message;
+      ASSERT_EQ(*resumed, step) << name;
+      for (const double loss : losses) EXPECT_EQ(alone.step(), loss) << name;
+      const auto there = all_of(alone);
+      ASSERT_EQ(after.size(), there.size());
+      for (std::size_t i = 0; i < after.size(); ++i) {
+        EXPECT_TRUE(torch::equal(after[i], there[i])) << name << ", " << i;
+      }
+    }
+  }
+}
+
+TEST(TorchCheckpoint, SteadyIsWhatAnOptimizerOwnsAndItsWritesAreSeen) {
+  Job job(maker<optim::Adam>(optim::AdamOptions(0.01)));
+  nn::Linear average(4, 6);  // a module that no optimizer has
+  job.state.add("average", *average);
+  job.step();
+  const auto live = job.state.live();
+  ASSERT_TRUE(live);
+  std::vector<std::string> steady;
+  for (const Piece& piece : live->pieces) {
+    if (piece.steady) steady.push_back(piece.name);
+  }
+  EXPECT_THAT(steady, testing::IsSupersetOf(
+                          {"model.0.weight", "model.1.bias", "model.3.bias",
+                           "optimizer.state.0.0.exp_avg",
+                           "optimizer.state.0.3.exp_avg_sq"}));
+  EXPECT_THAT(steady, testing::Each(testing::Not(testing::AnyOf(
+                          HasSubstr("running"), HasSubstr("tracked"),
+                          HasSubstr("average."), HasSubstr("options"),
+                          HasSubstr("extra"), "rng", "order", "count"))));
+  // A forward and a backward write nothing that is steady.
+  const auto loss = job.model->forward(torch::randn({8, 4})).sum();
+  loss.backward();
+  {
+    const torch::NoGradGuard no_grad;
+    average->weight.zero_();
+  }
+  EXPECT_TRUE(live->unchanged());
+  job.optimizer->step();
+  const auto seen = live->unchanged();
+  ASSERT_FALSE(seen);
+  EXPECT_THAT(seen.error().message,
+              HasSubstr("\"model.0.weight\" was written"));
 }
 
 TEST(TorchCheckpoint, AChangedLearningRateComesBack) {
