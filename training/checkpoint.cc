@@ -1,6 +1,7 @@
 #include "training/checkpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <random>
 
@@ -19,6 +20,21 @@ Nanos system_now() {
 std::uint64_t new_pool_id() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
+}
+
+Superblock new_superblock(const PoolOptions& pool) {
+  Superblock out;
+  out.id = new_pool_id();
+  out.slots = static_cast<std::uint32_t>(pool.slots);
+  out.slot_bytes = (pool.slot_bytes + kPoolPage - 1) / kPoolPage * kPoolPage;
+  out.chunk_bytes = static_cast<Bytes>(pool.chunk_kib) * 1024;
+  return out;
+}
+
+bool first_page_is_empty(const Medium& medium) {
+  return std::ranges::all_of(
+      medium.bytes().first(std::min<Bytes>(kPoolPage, medium.bytes().size())),
+      [](std::uint8_t byte) { return byte == 0; });
 }
 
 Status check(const PoolOptions& pool) {
@@ -69,11 +85,12 @@ Result<CheckpointPool> CheckpointPool::create(const std::string& path,
                                               const PoolOptions& pool,
                                               const SaveOptions& options) {
   if (auto ok = check(pool); !ok) return ok.error();
-  Superblock block;
-  block.id = new_pool_id();
-  block.slots = static_cast<std::uint32_t>(pool.slots);
-  block.slot_bytes = (pool.slot_bytes + kPoolPage - 1) / kPoolPage * kPoolPage;
-  block.chunk_bytes = static_cast<Bytes>(pool.chunk_kib) * 1024;
+  if (MappedFile::is_device(path)) {
+    auto medium = medium_of(path, MappedFile::Access::kWrite);
+    if (!medium) return medium.error();
+    return create_over(*std::move(medium), pool, options).within(path);
+  }
+  const Superblock block = new_superblock(pool);
   if (auto ok = MappedFile::create(path, block.pool_bytes(),
                                    encode_superblock(block));
       !ok) {
@@ -86,7 +103,43 @@ Result<CheckpointPool> CheckpointPool::open(const std::string& path,
                                             const SaveOptions& options) {
   auto medium = medium_of(path, MappedFile::Access::kWrite);
   if (!medium) return medium.error();
+  if (MappedFile::is_device(path) && first_page_is_empty(**medium)) {
+    return not_found(path + " has no pool yet; create one");
+  }
   return take(*std::move(medium), options, true).within(path);
+}
+
+// What the memory held before says nothing once the superblock is there, which
+// comes last.
+Result<CheckpointPool> CheckpointPool::create_over(
+    std::unique_ptr<Medium> medium, const PoolOptions& pool,
+    const SaveOptions& options) {
+  if (auto ok = check(pool); !ok) return ok.error();
+  const Superblock block = new_superblock(pool);
+  if (medium->bytes().size() < block.pool_bytes()) {
+    return invalid("it has " + std::to_string(medium->bytes().size()) +
+                   " bytes, the pool takes " +
+                   std::to_string(block.pool_bytes()) +
+                   "; ask for fewer or smaller slots");
+  }
+  if (!first_page_is_empty(*medium)) {
+    return invalid(
+        "it holds something; open it if that is a pool, or empty it first "
+        "(daxio --zero --output DEVICE)");
+  }
+  const std::array<std::uint8_t, kPoolPage> nothing = {};
+  for (const std::uint32_t page : {0U, 1U}) {
+    medium->write(head_offset(page), nothing);
+  }
+  for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
+    medium->write(block.slot_offset(slot), nothing);
+  }
+  medium->fence();
+  if (auto ok = medium->sync(0, block.pool_bytes()); !ok) return ok.error();
+  medium->write(0, encode_superblock(block));
+  medium->fence();
+  if (auto ok = medium->sync(0, kPoolPage); !ok) return ok.error();
+  return take(std::move(medium), options, true);
 }
 
 Result<CheckpointPool> CheckpointPool::open_to_read(

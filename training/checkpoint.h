@@ -106,12 +106,15 @@ struct Restored {
 
 class CheckpointPool {
  public:
-  /// A new pool, all of it on disk from the start. Errors: kInvalid when the
-  /// file exists or an option makes no sense; kIo when the disk is full.
+  /// A new pool, all of it on disk from the start. On a DAX device it lies at
+  /// the beginning. Errors: kInvalid when the file exists, the device holds
+  /// anything in its first page or is too small, or an option makes no sense;
+  /// kIo when the disk is full.
   static Result<CheckpointPool> create(const std::string& path,
                                        const PoolOptions& pool,
                                        const SaveOptions& options = {});
-  /// One that exists. Errors: kNotFound, kPermission (it can still be opened
+  /// One that exists. Errors: kNotFound (also on a device whose first page is
+  /// empty), kPermission (it can still be opened
   /// to read), kInvalid when another process has it open to write; kCorrupt
   /// when it is no pool.
   static Result<CheckpointPool> open(const std::string& path,
@@ -119,6 +122,10 @@ class CheckpointPool {
   /// To list, verify and restore; a job may be writing it meanwhile.
   static Result<CheckpointPool> open_to_read(const std::string& path,
                                              const SaveOptions& options = {});
+  /// A new one at the beginning of a medium, as on a device.
+  static Result<CheckpointPool> create_over(std::unique_ptr<Medium> medium,
+                                            const PoolOptions& pool,
+                                            const SaveOptions& options = {});
   /// Over any medium that holds a pool's bytes.
   static Result<CheckpointPool> over(std::unique_ptr<Medium> medium,
                                      const SaveOptions& options = {});

@@ -101,6 +101,11 @@ Status access_failure(const std::string& path, int code) {
 
 }  // namespace
 
+bool MappedFile::is_device(const std::string& path) {
+  struct stat found = {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISCHR(found.st_mode);
+}
+
 Status MappedFile::create(const std::string& path, Bytes size, ByteSpan begin) {
   CHECK(begin.size() <= size);
   std::string temporary = path + ".XXXXXX";

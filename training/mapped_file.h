@@ -29,6 +29,10 @@ class MappedFile final : public Medium {
  public:
   enum class Access { kRead, kWrite };
 
+  /// Whether the path is a device, which is there from the start and has no
+  /// files; false also when there is nothing.
+  static bool is_device(const std::string& path);
+
   /// A file of `size` bytes, all on disk from the start (a full disk is an
   /// error now, not a SIGBUS later). `begin` is written at its beginning. It
   /// appears under its name when it is whole. Errors: kInvalid when it exists,

@@ -46,6 +46,7 @@ import ctypes
 import functools
 import json
 import os
+import stat
 import sys
 import types
 import weakref
@@ -210,9 +211,12 @@ class Pool:
         self._optimizers = []
         self._copying = None  # what the save under way still reads
         file = os.fsencode(path)
-        if os.path.exists(path):
+        # A device is there before there is a pool on it.
+        there = os.path.exists(path)
+        device = there and stat.S_ISCHR(os.stat(path).st_mode)
+        if there:
             self._pool = self._lib.thermocline_pool_open(file, 1)
-        else:
+        if not self._pool and (not there or device):
             if room_for is not None:
                 pieces, kept = _pieces(room_for)
                 needed = self._lib.thermocline_slot_bytes(pieces, len(pieces))

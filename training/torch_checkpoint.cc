@@ -1,7 +1,6 @@
 #include "training/torch_checkpoint.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <deque>
@@ -321,9 +320,8 @@ Status TrainingState::restore(const Restored& from) {
 Result<CheckpointPool> TrainingState::open_pool(const std::string& path,
                                                 PoolOptions pool,
                                                 const SaveOptions& options) {
-  if (::access(path.c_str(), F_OK) == 0) {
-    return CheckpointPool::open(path, options);
-  }
+  auto there = CheckpointPool::open(path, options);
+  if (there || there.error().code != Error::Code::kNotFound) return there;
   if (pool.slot_bytes == 0) {
     auto now = pieces();
     if (!now) return now.error();

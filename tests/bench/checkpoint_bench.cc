@@ -1,6 +1,7 @@
 // checkpoint_bench: what a checkpoint costs, against what else could be done.
 //
-//   checkpoint_bench [--mib N] [--repeats N] [--disk DIR] [--memory DIR]
+//   checkpoint_bench [--mib N] [--repeats N] [--threads N] [--disk DIR]
+//                    [--memory DIR]
 //
 // Every ratio is of medians of runs that took turns in this process. All of
 // the state changes before each save, and nothing is skipped, but where the
@@ -29,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Settings {
   std::int64_t mib = 128;
-  int repeats = 9;
+  int repeats = 9, threads = 2;
   std::string disk = "/var/tmp", memory = "/dev/shm";
 };
 
@@ -66,6 +67,15 @@ void sync_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   CHECK(file >= 0 && ::fsync(file) == 0);
   ::close(file);
+}
+
+// No run pays for what the one before it left to the file system: blocks of a
+// file that was cut short are given up at the next commit of its journal, and
+// the disk is told (discard).
+void settle(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  CHECK(descriptor >= 0 && ::syncfs(descriptor) == 0);
+  ::close(descriptor);
 }
 
 // `goal`: how many times as fast it is to be; 0: none is set.
@@ -110,8 +120,9 @@ void large_state(const char* where, const std::string& folder, double goal,
   Tensors tensors(s.mib);
   const PoolOptions room{
       .slot_bytes = CheckpointPool::slot_bytes_for(tensors.pieces), .slots = 2};
-  auto pool = CheckpointPool::create(files.path() + "/pool", room,
-                                     {.threads = 2, .incremental = false});
+  auto pool =
+      CheckpointPool::create(files.path() + "/pool", room,
+                             {.threads = s.threads, .incremental = false});
   auto skipping = CheckpointPool::create(files.path() + "/skipping", room);
   const std::string raw_path = files.path() + "/raw";
   const std::string torch_path = files.path() + "/torch";
@@ -141,7 +152,10 @@ void large_state(const char* where, const std::string& folder, double goal,
       in_turns(s.repeats,
                {[&] { CHECK(pool->save(tensors.pieces, ++step)); }, write_raw,
                 save_torch},
-               [&] { tensors.change(); });
+               [&] {
+                 tensors.change();
+                 settle(folder);
+               });
   std::printf("%s: %s, %ld MiB\n", where,
               pool->durability().power_cut ? "durable" : "not durable",
               static_cast<long>(s.mib));
@@ -152,7 +166,10 @@ void large_state(const char* where, const std::string& folder, double goal,
   const auto skips = in_turns(
       s.repeats,
       {[&] { CHECK(skipping->save(tensors.pieces, ++step)); }, save_torch},
-      [&] { tensors.all[0].add_(1); });
+      [&] {
+        tensors.all[0].add_(1);
+        settle(folder);
+      });
   print("  save, one tensor changed", skips[0], "torch::save, fsync", skips[1],
         tensors.bytes, 0);
   std::vector<torch::Tensor> loaded;
@@ -194,21 +211,24 @@ void small_state(const char* kind, const char* where, const std::string& folder,
                                  torch::save(tensors, path);
                                  sync_file(path);
                                }},
-                              [&] { job->step(); });
+                              [&] {
+                                job->step();
+                                settle(folder);
+                              });
   char name[64];
   std::snprintf(name, sizeof name, "%s on %s, save", kind, where);
   print(name, times[0], "torch::save, fsync", times[1], bytes, goal);
 }
 
 // A job that saves at every tenth iteration, in the middle, and waits for it:
-// no cost of it falls outside.
+// no cost of it falls outside. One thread trains and one saves.
 class SavedJob {
  public:
   SavedJob(const JobSize& size, const std::string& path)
       : job_(make_job("mlp", size)) {
     job_->add_to(state_);
     job_->step();
-    pool_.emplace(*state_.open_pool(path));
+    pool_.emplace(*state_.open_pool(path, {}, {.threads = 1}));
     saver_.emplace(*pool_, 1);
     job_->before_update = [this] { saver_->before_update(); };
   }
@@ -269,6 +289,8 @@ int main_of(int argc, char** argv) {
   app.add_option("--mib", s.mib, "of the large state")
       ->check(CLI::Range(8, 65536));
   app.add_option("--repeats", s.repeats)->check(CLI::Range(1, 1000));
+  app.add_option("--threads", s.threads, "of a save of the large state")
+      ->check(CLI::Range(1, 256));
   app.add_option("--disk", s.disk, "a folder on a disk");
   app.add_option("--memory", s.memory, "a folder on tmpfs or DAX");
   CLI11_PARSE(app, argc, argv);

@@ -109,7 +109,7 @@ TEST_F(Checkpoint, TheNewestWholeOneIsFoundWhateverIsDamaged) {
   EXPECT_TRUE(slots[2].committed);
 
   // A bit of the newest payload.
-  flip(block.slot_offset(slots[0].slot) + 256 + 262'144 + 5);
+  flip(block.slot_offset(slots[0].slot) + kPoolPage + 262'144 + 5);
   EXPECT_THAT(pool.verify(slots[0].slot).error().message,
               HasSubstr("\"a\" is damaged (checksum), from its byte 262144"));
   auto back = pool.restore();
@@ -145,7 +145,7 @@ TEST_F(Checkpoint, ASaveWithoutARestoreSparesTheWholeOneToo) {
     ASSERT_EQ(slots.size(), 2);
     newest = slots[0].slot;
     older = slots[1].slot;
-    flip(pool.superblock().slot_offset(newest) + 300);
+    flip(pool.superblock().slot_offset(newest) + kPoolPage + 300);
   }
   auto pool = CheckpointPool::open(path());
   ASSERT_TRUE(pool && pool->save(state(3), 3));
@@ -159,7 +159,7 @@ TEST_F(Checkpoint, ASaveWithoutARestoreSparesTheWholeOneToo) {
 TEST_F(Checkpoint, WhenNothingIsWholeItSaysWhy) {
   CheckpointPool pool = make(2);
   ASSERT_TRUE(pool.save(state(1), 1));
-  flip(pool.superblock().slot_offset(0) + 300);
+  flip(pool.superblock().slot_offset(0) + kPoolPage + 300);
   const auto back = pool.restore();
   ASSERT_FALSE(back);
   EXPECT_EQ(back.error().code, Error::Code::kCorrupt);
@@ -205,6 +205,21 @@ TEST_F(Checkpoint, AStateThatDoesNotFitIsRefused) {
   const std::vector<Piece> twice{{.name = "x"}, {.name = "x"}};
   EXPECT_THAT(pool.save(twice, 2).error().message, HasSubstr("named \"x\""));
   EXPECT_EQ(pool.restore()->step, 1);
+}
+
+// Slots that were sized before large pieces began at pages.
+TEST_F(Checkpoint, ASlotWithoutRoomForPagesIsFilledWithoutThem) {
+  const Bytes paged = CheckpointPool::slot_bytes_for(state(0));
+  auto pool = CheckpointPool::create(path(), {.slot_bytes = paged - 8192});
+  ASSERT_TRUE(pool);
+  for (std::uint8_t step = 1; step <= 4; ++step) {
+    ASSERT_TRUE(pool->save(state(step), step));
+    const auto back = pool->restore();
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->step, step);
+    EXPECT_TRUE(std::ranges::equal(back->find("a")->bytes, first_));
+    EXPECT_TRUE(std::ranges::equal(back->find("b")->bytes, second_));
+  }
 }
 
 TEST_F(Checkpoint, ForeignShortAndMissingFilesAreRefused) {

@@ -181,5 +181,44 @@ TEST(CrashStates, NoneIsInconsistentAndSeededBugsAreFound) {
   }
 }
 
+// A pool made in memory that held something else: until its superblock is
+// durable there is none, and then it is an empty one.
+TEST(CrashStates, APoolMadeOnADeviceIsThereInWholeOrNotAtAll) {
+  for (const auto granularity : {Granularity::kLine, Granularity::kPage}) {
+    const PoolOptions options{.slot_bytes = kSlotBytes, .slots = 2};
+    ByteVector start(3 * kPoolPage + 2 * kSlotBytes, 0x5a);
+    std::fill_n(start.begin(), kPoolPage, std::uint8_t{0});
+    auto owned = std::make_unique<RecordingMedium>(granularity, start);
+    RecordingMedium& recorder = *owned;
+    CrashStates states(1 << 9, 1);
+    int none = 0, empty = 0, other = 0;
+    recorder.on_crash_point = [&] {
+      states.each(recorder, [&](ByteSpan bytes) {
+        const auto pool = CheckpointPool::over(std::make_unique<Image>(bytes));
+        const bool is_empty = pool && pool->list().empty();
+        (!pool ? none : is_empty ? empty : other) += 1;
+      });
+    };
+    auto pool = CheckpointPool::create_over(std::move(owned), options);
+    ASSERT_TRUE(pool) << pool.error().message;
+    EXPECT_GT(none, 100);
+    EXPECT_GT(empty, 0);
+    EXPECT_EQ(other, 0);
+    recorder.on_crash_point = [] {};
+    const State state = state_of(1);
+    ASSERT_TRUE(pool->save(state.pieces(), 1));
+    EXPECT_EQ(pool->restore()->step, 1);
+    const auto again = [&](Bytes slot_bytes) {
+      const ByteVector now(recorder.bytes().begin(), recorder.bytes().end());
+      return CheckpointPool::create_over(
+          std::make_unique<RecordingMedium>(granularity, now),
+          {.slot_bytes = slot_bytes, .slots = 2});
+    };
+    EXPECT_FALSE(again(kSlotBytes));  // it holds a pool
+    EXPECT_NE(again(2 * kSlotBytes).error().message.find("fewer or smaller"),
+              std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace thermocline
