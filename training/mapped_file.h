@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
@@ -78,7 +79,8 @@ class MappedFile final : public Medium {
   Durability durability_;
   std::optional<DaxDevice> device_;  // nothing: a file
   bool through_file_ = false;        // kPage, on a disk
-  std::atomic<Bytes> written_{0};    // through the file, ever
+  std::mutex writing_;               // through the file
+  std::atomic<Bytes> written_{0};    // so, ever
   std::atomic<int> failed_{0};       // errno of a write, until sync() tells
   // libpmem2's, as the granularity needs them.
   void* (*copy_)(void*, const void*, std::size_t, unsigned) = nullptr;
