@@ -106,21 +106,22 @@ Bytes expect(Managed& managed, const Range& range) {
 
 Reply answer_expect(Service& service, const json& request,
                     const Caller& caller) {
-  if (caller.pid == 0) {
+  const int pid = caller.pid();
+  if (pid == 0) {
     return permission(
         "expect is for a process of this host, about itself; connect to the "
         "Unix socket");
   }
   const auto ranges = read_ranges(request);
   if (!ranges) return ranges.error();
-  auto* managed = service.find(caller.pid);
+  auto* managed = service.find(pid);
   if (managed == nullptr) {
-    return not_found("pid " + std::to_string(caller.pid) +
+    return not_found("pid " + std::to_string(pid) +
                      ", which asks, is not managed; attach it first");
   }
   Bytes unknown = 0;
   for (const auto& range : *ranges) unknown += expect(*managed, range);
-  return json{{"pid", caller.pid}, {"unknown_bytes", unknown}};
+  return json{{"pid", pid}, {"unknown_bytes", unknown}};
 }
 
 }  // namespace thermocline

@@ -225,7 +225,8 @@ Status Server::load_clients(const std::string& path) {
 bool Server::serve(const Answers& answers, Nanos now) {
   try {
     bool more = answer_all(impl_->requests, [&](const zmq::message_t& request) {
-      return answers.request(request.to_string_view(), owner(peer_of(request)));
+      return answers.request(request.to_string_view(),
+                             owner([&] { return peer_of(request); }));
     });
     if (auto* remote = impl_->remote.get(); remote != nullptr) {
       more |= answer_all(

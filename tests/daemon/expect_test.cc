@@ -125,7 +125,8 @@ TEST_F(Expect, BadRangesCountForNothing) {
 TEST_F(Expect, IsForAProcessAboutItself) {
   EXPECT_EQ(expect(json::array(), owner(8))["error"]["code"], "not_found");
   EXPECT_EQ(expect(json::array(), owner())["error"]["code"], "permission");
-  EXPECT_EQ(expect(json::array(), {Role::kReadOnly, "ada", 7})["error"]["code"],
+  EXPECT_EQ(expect(json::array(),
+                   {Role::kReadOnly, "ada", [] { return 7; }})["error"]["code"],
             "permission");
   EXPECT_EQ(audited.size(), 3u) << "what was refused is logged";
 }
