@@ -147,28 +147,27 @@ void add_id(std::string& text, std::string_view id) {
   text.insert(text.size() - 1, id);
 }
 
-// A request's text whose last member is a plain id: the text without it, and
-// the id's own.
+// A request's text: all before its end, and before its id where that is a plain
+// number and the last member.
 struct Split {
-  std::string rest;
-  std::string_view id;
+  std::string_view head;
+  std::string_view id;  // empty: none, or another kind
 };
-std::optional<Split> split_id(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789";
+Split split_id(std::string_view text) {
   constexpr std::size_t kMostDigits = 18;
-  const auto comma = text.rfind(',');
-  if (comma == text.npos || text.back() != '}') return {};
-  std::string_view key = text.substr(comma);
+  if (text.empty() || text.back() != '}') return {};
+  const auto body = text.substr(0, text.size() - 1);
+  const auto comma = body.rfind(',');
+  if (comma == body.npos) return {body, {}};
   for (const std::string_view name : {",\"id\":", ", \"id\": "}) {
-    if (!key.starts_with(name)) continue;
-    auto id = key.substr(name.size());
-    id.remove_suffix(1);
+    if (!body.substr(comma).starts_with(name)) continue;
+    const auto id = body.substr(comma + name.size());
     const bool number = !id.empty() && id.size() <= kMostDigits &&
-                        (id.front() != '0' || id.size() == 1);
-    if (!number || id.find_first_not_of(kDigits) != id.npos) return {};
-    return Split{std::string(text.substr(0, comma)) + "}", id};
+                        (id.front() != '0' || id.size() == 1) &&
+                        id.find_first_not_of("0123456789") == id.npos;
+    if (number) return {body.substr(0, comma), id};
   }
-  return {};
+  return {body, {}};
 }
 
 }  // namespace
@@ -184,8 +183,8 @@ std::vector<Api::Operation> Api::operations() {
 // What a request says.
 struct Api::Asked {
   std::size_t row = 0;  // of kOperations
-  json fields = json::object();
-  std::string id;  // as JSON; empty: none
+  const json& fields;
+  std::string_view id;  // as JSON; empty: none
 };
 
 void Api::end_turn() {
@@ -212,69 +211,75 @@ std::string Api::response_to(const Asked& asked, const Caller& caller) {
   return json_text(response);
 }
 
-std::string Api::reply_to(const Asked& asked, const Caller& caller) {
+void Api::reply_to(const Asked& asked, const Caller& caller, std::string& out) {
   const auto kind = kOperations[asked.row].kind;
   if (changes(kind)) of_this_turn_.clear();
   auto& kept = kind == Kind::kConstant ? constants_ : of_this_turn_;
   const bool keep = asked.fields.empty() && (kind == Kind::kConstant ||
                                              (kind == Kind::kAsks && in_turn_));
-  const auto at = keep ? kept.find(asked.row) : kept.end();
-  std::string text = at != kept.end() ? at->second : response_to(asked, caller);
-  if (keep && at == kept.end()) kept.emplace(asked.row, text);
-  if (!asked.id.empty()) add_id(text, asked.id);
-  return text;
+  if (const auto at = kept.find(asked.row); keep && at != kept.end()) {
+    out.assign(at->second);
+  } else {
+    out = response_to(asked, caller);
+    if (keep) kept.emplace(asked.row, out);
+  }
+  if (!asked.id.empty()) add_id(out, asked.id);
 }
 
 // Escapes and a second "id" would let two texts that differ look alike.
 void Api::know(std::string_view text, const Asked& asked) {
   if (!asked.fields.empty() || text.size() > kLongestKnown) return;
-  const auto split = split_id(text);
-  const std::string rest = split ? split->rest : std::string(text);
-  if (split.has_value() == asked.id.empty() || rest.find("id\"") != rest.npos ||
-      rest.find('\\') != rest.npos) {
+  const auto [head, id] = split_id(text);
+  if (head.empty() || id.empty() != asked.id.empty() ||
+      head.find("id\"") != head.npos || head.find('\\') != head.npos) {
     return;
   }
   if (known_.size() == kMostKnown) known_.clear();
-  known_.emplace(rest, asked.row);
+  known_.emplace(head, asked.row);
 }
 
 std::string Api::answer(std::string_view text, const Caller& caller) {
-  if (caller.role == Role::kNone) return json_text(refusal(stranger(caller)));
+  std::string out;
+  answer(text, caller, out);
+  return out;
+}
+
+void Api::answer(std::string_view text, const Caller& caller,
+                 std::string& out) {
+  static const json kNone = json::object();
+  if (caller.role == Role::kNone) {
+    out = json_text(refusal(stranger(caller)));
+    return;
+  }
   if (text.size() > kLargestRequest) {
-    return json_text(refusal(invalid("the request is larger than 64 KiB")));
+    out = json_text(refusal(invalid("the request is larger than 64 KiB")));
+    return;
   }
   if (text.size() <= kLongestKnown) {
-    auto at = known_.find(text);
-    std::string id;
-    if (at == known_.end()) {
-      if (const auto split = split_id(text)) {
-        at = known_.find(split->rest);
-        id = split->id;
-      }
-    }
-    if (at != known_.end()) {
-      return reply_to({at->second, json::object(), std::move(id)}, caller);
+    const auto [head, id] = split_id(text);
+    if (const auto at = known_.find(head); at != known_.end()) {
+      return reply_to({at->second, kNone, id}, caller, out);
     }
   }
-  Asked asked;
-  asked.fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
   // An "id" comes back as it is, so that a client can have many in flight.
-  if (asked.fields.is_object()) {
-    const auto id = asked.fields.find("id");
-    if (id != asked.fields.end()) {
-      if (id->is_primitive() && !id->is_null()) asked.id = json_text(*id);
-      asked.fields.erase(id);
+  std::string id;
+  if (fields.is_object()) {
+    const auto given = fields.find("id");
+    if (given != fields.end()) {
+      if (given->is_primitive() && !given->is_null()) id = json_text(*given);
+      fields.erase(given);
     }
   }
-  const auto row = find_row(asked.fields);
+  const auto row = find_row(fields);
   if (!row) {
-    auto refused = json_text(refusal(row.error()));
-    if (!asked.id.empty()) add_id(refused, asked.id);
-    return refused;
+    out = json_text(refusal(row.error()));
+    if (!id.empty()) add_id(out, id);
+    return;
   }
-  asked.row = static_cast<std::size_t>(*row - kOperations);
+  const Asked asked{static_cast<std::size_t>(*row - kOperations), fields, id};
   know(text, asked);
-  return reply_to(asked, caller);
+  reply_to(asked, caller, out);
 }
 
 }  // namespace thermocline

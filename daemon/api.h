@@ -9,8 +9,8 @@
 // `audit`, refused ones too. Thread safety: as the service's.
 //
 // Who polls sends the same text again and again: a request that has no fields
-// is parsed once and then known by its text, whatever number or plain word
-// comes last in it as its id. Who may ask is looked at each time.
+// is parsed once and then known by its text, whatever number comes last in it
+// as its id. Who may ask is looked at each time.
 #pragma once
 
 #include <functional>
@@ -38,6 +38,8 @@ class Api {
       : service_(service), audit_(std::move(audit)) {}
 
   std::string answer(std::string_view request, const Caller& caller = owner());
+  /// The same, into a text whose memory is used again.
+  void answer(std::string_view request, const Caller& caller, std::string& out);
 
   /// From begin_turn() to end_turn() nothing changes but by requests: what is
   /// asked again, without fields, is answered as it was.
@@ -56,7 +58,7 @@ class Api {
 
  private:
   struct Asked;
-  std::string reply_to(const Asked& asked, const Caller& caller);
+  void reply_to(const Asked& asked, const Caller& caller, std::string& out);
   std::string response_to(const Asked& asked, const Caller& caller);
   void know(std::string_view text, const Asked& asked);
 
@@ -64,7 +66,8 @@ class Api {
   Audit audit_;
   bool stopping_ = false;
   bool in_turn_ = false;
-  std::map<std::string, std::size_t, std::less<>> known_;  // text: operation
+  // Text up to an id, without its last brace: operation.
+  std::map<std::string, std::size_t, std::less<>> known_;
   // Operation: its answer.
   std::map<std::size_t, std::string> constants_, of_this_turn_;
 };

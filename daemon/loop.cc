@@ -30,10 +30,10 @@ Loop::Loop(Parts parts, Options options)
     : parts_(std::move(parts)),
       options_(options),
       api_(parts_.service, [this](const std::string& line) { audit(line); }),
-      answers_{[this](std::string_view request, const Caller& caller) {
-                 return api_.answer(request, caller);
-               },
-               [this] { return metrics_text(parts_.service, own_usage()); }},
+      answers_{
+          [this](std::string_view request, const Caller& caller,
+                 std::string& reply) { api_.answer(request, caller, reply); },
+          [this] { return metrics_text(parts_.service, own_usage()); }},
       next_window_(parts_.kernel.now() + options.interval_ns),
       had_target_(!parts_.service.managed().empty()) {}
 

@@ -44,6 +44,7 @@ bool answer_all(zmq::socket_t& socket, Answer answer) {
   // The sender, whatever envelope it used (REQ adds an empty frame), and the
   // request as the last frame.
   std::array<zmq::message_t, kMostFrames> frames;
+  std::string reply;
   for (int i = 0; i < kAnswersPerCall; ++i) {
     std::size_t count = 0;
     bool more = true;
@@ -55,7 +56,7 @@ bool answer_all(zmq::socket_t& socket, Answer answer) {
     }
     if (count < 2) continue;
     auto& last = frames[count - 1];
-    const std::string reply = answer(last);
+    answer(last, reply);
     last.rebuild(reply.data(), reply.size());
     for (std::size_t f = 0; f < count; ++f) {
       const auto flags =
@@ -224,21 +225,25 @@ Status Server::load_clients(const std::string& path) {
 
 bool Server::serve(const Answers& answers, Nanos now) {
   try {
-    bool more = answer_all(impl_->requests, [&](const zmq::message_t& request) {
-      return answers.request(request.to_string_view(),
-                             owner([&] { return peer_of(request); }));
+    bool more = answer_all(impl_->requests, [&](const zmq::message_t& request,
+                                                std::string& reply) {
+      answers.request(request.to_string_view(),
+                      owner([&] { return peer_of(request); }), reply);
     });
     if (auto* remote = impl_->remote.get(); remote != nullptr) {
-      more |= answer_all(
-          remote->requests, [&](const zmq::message_t& request) -> std::string {
-            // ZeroMQ says whose key it was; without that, nobody's.
-            const char* key = ::zmq_msg_gets(request.handle(), "User-Id");
-            bool within_rate = false;
-            const auto caller = remote->clients.caller(
-                key == nullptr ? "" : key, now, within_rate);
-            if (!within_rate) return kTooMany;
-            return answers.request(request.to_string_view(), caller);
-          });
+      more |= answer_all(remote->requests, [&](const zmq::message_t& request,
+                                               std::string& reply) {
+        // ZeroMQ says whose key it was; without that, nobody's.
+        const char* key = ::zmq_msg_gets(request.handle(), "User-Id");
+        bool within_rate = false;
+        const auto caller =
+            remote->clients.caller(key == nullptr ? "" : key, now, within_rate);
+        if (!within_rate) {
+          reply = kTooMany;
+          return;
+        }
+        answers.request(request.to_string_view(), caller, reply);
+      });
     }
     if (impl_->metrics) more |= impl_->metrics->serve(answers.metrics);
     return more;

@@ -52,9 +52,10 @@ class Server {
   /// stays. Subscribers that were let in stay until they reconnect.
   Status load_clients(const std::string& path);
 
-  // Who answers, and what is told to scrapers.
+  // Who answers, into a text whose memory is used again, and what is told to
+  // scrapers.
   struct Answers {
-    std::function<std::string(std::string_view, const Caller&)> request;
+    std::function<void(std::string_view, const Caller&, std::string&)> request;
     std::function<std::string()> metrics;
   };
   /// Answers the requests that are there, at most a few hundred a call.
