@@ -22,7 +22,7 @@ constexpr Nanos kPlanRest = 2'000'000;
 constexpr Nanos kGlance = 100'000'000;
 
 // Places in what is waited for; the rest come and go.
-enum Waiting : std::size_t { kRequests, kSignals, kMoves };
+enum Waiting : std::size_t { kSignals, kMoves };
 
 }  // namespace
 
@@ -110,9 +110,11 @@ void Loop::watch_observer(Nanos now, Nanos& until) {
 // Until something is to be done.
 Status Loop::sleep(bool more) {
   const Nanos now = parts_.kernel.now();
-  waiting_.assign({{parts_.server.descriptor(), POLLIN, 0},
-                   {parts_.signals, POLLIN, 0},
+  waiting_.assign({{parts_.signals, POLLIN, 0},
                    {parts_.service.moves_descriptor(), POLLIN, 0}});
+  for (const int requests : parts_.server.descriptors()) {
+    waiting_.push_back({requests, POLLIN, 0});
+  }
   Nanos until = next_window_;
   const int sampler = parts_.sources.watch(waiting_, now);
   if (sampler >= 0) until = std::min(until, now + sampler * Nanos{1'000'000});

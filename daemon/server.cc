@@ -1,12 +1,12 @@
 #include "daemon/server.h"
 
-#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <optional>
+#include <vector>
 #include <zmq.hpp>
 
 #include "daemon/metrics_server.h"
@@ -125,9 +125,7 @@ std::string where(const Server::Options& options) {
 
 struct Server::Impl {
   Impl(std::string where, SocketLock lock)
-      : path(std::move(where)),
-        held(std::move(lock)),
-        waiting(::epoll_create1(EPOLL_CLOEXEC)) {}
+      : path(std::move(where)), held(std::move(lock)) {}
   ~Impl() {
     remote.reset();
     metrics.reset();
@@ -136,7 +134,6 @@ struct Server::Impl {
     context.close();
     ::unlink(path.c_str());
     ::unlink((path + ".events").c_str());
-    ::close(waiting);
   }
 
   void set_up(zmq::socket_t& socket) {
@@ -144,16 +141,11 @@ struct Server::Impl {
     socket.set(zmq::sockopt::linger, 100);
     socket.set(zmq::sockopt::maxmsgsize, kLargestMessage);
   }
-  void wait_for(int fd) const {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    ::epoll_ctl(waiting, EPOLL_CTL_ADD, fd, &event);
-  }
   void listen(const Options& options, const std::optional<KeyPair>& keys);
 
   std::string path;
   SocketLock held;
-  int waiting;
+  std::vector<int> waiting;
   zmq::context_t context{1};
   zmq::socket_t requests{context, zmq::socket_type::router};
   zmq::socket_t events{context, zmq::socket_type::pub};
@@ -170,16 +162,16 @@ void Server::Impl::listen(const Options& options,
     requests.bind("ipc://" + path);
     events.bind("ipc://" + path + ".events");
   }
-  wait_for(requests.get(zmq::sockopt::fd));
+  waiting.push_back(requests.get(zmq::sockopt::fd));
   if (keys) {
     set_up(remote->requests);
     set_up(remote->events);
     remote->listen(options.listen, *keys);
-    wait_for(remote->requests.get(zmq::sockopt::fd));
+    waiting.push_back(remote->requests.get(zmq::sockopt::fd));
   }
   if (options.metrics_port != 0) {
     metrics = std::make_unique<MetricsServer>(context, options.metrics_port);
-    wait_for(metrics->descriptor());
+    waiting.push_back(metrics->descriptor());
   }
 }
 
@@ -216,7 +208,7 @@ Result<Server> Server::open(const Options& options) {
 
 const std::string& Server::path() const { return impl_->path; }
 
-int Server::descriptor() const { return impl_->waiting; }
+std::span<const int> Server::descriptors() const { return impl_->waiting; }
 
 Status Server::load_clients(const std::string& path) {
   if (impl_->remote == nullptr) return {};

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,9 +45,9 @@ class Server {
   ~Server();
 
   const std::string& path() const;
-  /// For poll. It is edge triggered: call serve() after every wake-up,
+  /// For poll. They are edge triggered: call serve() after every wake-up,
   /// whatever woke the caller.
-  int descriptor() const;
+  std::span<const int> descriptors() const;
 
   /// Reads the list of clients anew; a bad one is refused and the old one
   /// stays. Subscribers that were let in stay until they reconnect.
