@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "tests/training/pool_folder.h"
@@ -55,8 +56,9 @@ TEST(BackgroundSaver, AFailedSaveIsToldOnceAndTheNextMayWork) {
 }
 
 // A state of two steady pieces, one of them copied past the caches, and one
-// that may change at any time.
-struct Beside {
+// that may change at any time; and who saves it.
+class BackgroundSaverBeside : public ::testing::Test {
+ protected:
   ByteVector steady = ByteVector(1'000'001, 1), less = ByteVector(200'000, 1);
   ByteVector other = ByteVector(100, 1);
   std::function<Status()> unchanged = [] { return Status(); };
@@ -66,10 +68,14 @@ struct Beside {
              {.name = "z", .bytes = less, .steady = true}},
             unchanged};
   }
-  Result<CheckpointPool> pool(const PoolFolder& folder) const {
-    return CheckpointPool::create(
-        folder.path() + "/pool",
-        {.slot_bytes = CheckpointPool::slot_bytes_for(live().pieces)});
+  const PoolFolder folder;
+  Result<CheckpointPool> pool = CheckpointPool::create(
+      folder.path() + "/pool",
+      {.slot_bytes = CheckpointPool::slot_bytes_for(live().pieces)});
+  std::optional<BackgroundSaver> saver;  // last: it uses all of the above
+  void SetUp() override {
+    ASSERT_TRUE(pool);
+    saver.emplace(*pool);
   }
 };
 
@@ -78,26 +84,21 @@ bool all_are(ByteSpan bytes, std::uint8_t value) {
                              [&](std::uint8_t byte) { return byte == value; });
 }
 
-TEST(BackgroundSaver, BesideTheTrainingItSavesOneInstant) {
-  const PoolFolder folder;
-  Beside state;
-  auto pool = state.pool(folder);
-  ASSERT_TRUE(pool);
-  BackgroundSaver saver(*pool, 2);
-  EXPECT_EQ(saver.before_update(), 0);
+TEST_F(BackgroundSaverBeside, SavesOneInstant) {
+  EXPECT_EQ(saver->before_update(), 0);
   std::uint64_t sum = 0;
   for (std::uint8_t step = 1; step <= 10; ++step) {
-    for (auto* each : {&state.steady, &state.less, &state.other}) {
+    for (auto* each : {&steady, &less, &other}) {
       std::ranges::fill(*each, step);
     }
-    ASSERT_TRUE(saver.begin_beside(state.live(), step));
-    std::ranges::fill(state.other, 0xee);            // a buffer, in forward
-    for (const auto byte : state.less) sum += byte;  // which reads the others
-    saver.before_update();
-    std::ranges::fill(state.steady, 0xee);
-    std::ranges::fill(state.less, 0xee);
+    ASSERT_TRUE(saver->begin_beside(live(), step));
+    std::ranges::fill(other, 0xee);            // a buffer, in forward
+    for (const auto byte : less) sum += byte;  // which reads the others
+    saver->before_update();
+    std::ranges::fill(steady, 0xee);
+    std::ranges::fill(less, 0xee);
     if (step % 5 != 0) continue;
-    ASSERT_TRUE(saver.wait());
+    ASSERT_TRUE(saver->wait());
     const auto back = pool->restore();
     ASSERT_TRUE(back);
     EXPECT_EQ(back->step, step);
@@ -105,71 +106,57 @@ TEST(BackgroundSaver, BesideTheTrainingItSavesOneInstant) {
       EXPECT_TRUE(all_are(back->find(name)->bytes, step)) << name;
     }
   }
-  EXPECT_EQ(sum, 55 * state.less.size());
+  EXPECT_EQ(sum, 55 * less.size());
 }
 
-TEST(BackgroundSaver, AnUpdateWaitsForTheCopyAndNoLonger) {
-  const PoolFolder folder;
-  Beside state;
+TEST_F(BackgroundSaverBeside, AnUpdateWaitsForTheCopyAndNoLonger) {
   std::promise<void> seen, go_on;
-  state.unchanged = [&, go = go_on.get_future().share()] {
+  unchanged = [&, go = go_on.get_future().share()] {
     seen.set_value();
     go.wait();
     return Status();
   };
-  auto pool = state.pool(folder);
-  ASSERT_TRUE(pool);
-  BackgroundSaver saver(*pool);
-  ASSERT_TRUE(saver.begin_beside(state.live(), 1));
+  ASSERT_TRUE(saver->begin_beside(live(), 1));
   seen.get_future().wait();  // the copy is made, and not yet looked at
   std::atomic<bool> updated{false};
   std::jthread training([&] {
-    EXPECT_GT(saver.before_update(), 0);
+    EXPECT_GT(saver->before_update(), 0);
     updated = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(updated);
   go_on.set_value();
   training.join();
-  EXPECT_EQ(saver.before_update(), 0);
-  ASSERT_TRUE(saver.wait());
+  EXPECT_EQ(saver->before_update(), 0);
+  ASSERT_TRUE(saver->wait());
   EXPECT_EQ(pool->restore()->step, 1);
 }
 
-TEST(BackgroundSaver, ACopyThatAnUpdateGotIntoIsNeverCommitted) {
-  const PoolFolder folder;
-  Beside state;
-  auto pool = state.pool(folder);
-  ASSERT_TRUE(pool);
-  BackgroundSaver saver(*pool);
-  ASSERT_TRUE(saver.begin_beside(state.live(), 1));
-  saver.before_update();
-  state.unchanged = [] { return invalid("\"x\" was written"); };
-  ASSERT_TRUE(saver.begin_beside(state.live(), 2));
-  saver.before_update();
-  const auto told = saver.wait();
+TEST_F(BackgroundSaverBeside, ACopyThatAnUpdateGotIntoIsNeverCommitted) {
+  ASSERT_TRUE(saver->begin_beside(live(), 1));
+  saver->before_update();
+  unchanged = [] { return invalid("\"x\" was written"); };
+  ASSERT_TRUE(saver->begin_beside(live(), 2));
+  saver->before_update();
+  const auto told = saver->wait();
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().message, "\"x\" was written");
   EXPECT_EQ(pool->restore()->step, 1);
   EXPECT_EQ(pool->list().size(), 1);  // no trace of it
 }
 
-TEST(BackgroundSaver, ABeforeUpdateThatWasLeftOutIsAnErrorOfTheNextSave) {
-  const PoolFolder folder;
-  Beside state;
-  auto pool = state.pool(folder);
-  ASSERT_TRUE(pool);
-  BackgroundSaver saver(*pool);
-  ASSERT_TRUE(saver.begin_beside(state.live(), 1));
-  const auto forgotten = saver.begin_beside(state.live(), 2);
+TEST_F(BackgroundSaverBeside,
+       ABeforeUpdateThatWasLeftOutIsAnErrorOfTheNextSave) {
+  ASSERT_TRUE(saver->begin_beside(live(), 1));
+  const auto forgotten = saver->begin_beside(live(), 2);
   ASSERT_FALSE(forgotten);
   EXPECT_NE(forgotten.error().message.find("before_update()"),
             std::string::npos);
-  ASSERT_TRUE(saver.begin_beside(state.live(), 3));  // once
-  EXPECT_FALSE(saver.begin(state.live().pieces, 4));
-  ASSERT_TRUE(saver.begin_beside(state.live(), 5));
-  ASSERT_TRUE(saver.wait());  // does as well: nothing was written until now
-  ASSERT_TRUE(saver.begin_beside(state.live(), 6));
+  ASSERT_TRUE(saver->begin_beside(live(), 3));  // once
+  EXPECT_FALSE(saver->begin(live().pieces, 4));
+  ASSERT_TRUE(saver->begin_beside(live(), 5));
+  ASSERT_TRUE(saver->wait());  // does as well: nothing was written until now
+  ASSERT_TRUE(saver->begin_beside(live(), 6));
 }
 
 TEST(DataOrder, EveryEpochHasEverySampleAndGoesOnWhereItWas) {
