@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "daemon/answers.h"
 #include "daemon/api_operations.h"

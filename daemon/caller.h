@@ -22,7 +22,7 @@ struct Caller {
   Role role = Role::kNone;
   std::string name;  // for the log and for messages; not to be trusted further
   // Who connected, as the kernel says; 0: over TCP. Asked for when an operation
-  // needs it: it takes a tenth of an answer's time.
+  // needs it: it takes a twentieth of an answer's time.
   std::function<int()> peer = {};
   int pid() const { return peer ? peer() : 0; }
 };
