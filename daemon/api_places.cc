@@ -113,30 +113,7 @@ Place place_of(const Managed& managed, Address start, Bytes bytes) {
   const Bytes most = std::numeric_limits<Address>::max() - start;
   Place place{
       &managed, start, start + std::min(std::max<Bytes>(1, bytes), most), {}};
-  const auto& target = managed.target();
-  const Bytes step = target.region_bytes();
-  const auto touches = [&](ObjectId id) {
-    const auto& region = target.region(id);
-    return region.start < place.end && region.end > place.start;
-  };
-  if ((place.end - place.start) / step >= target.size()) {
-    for (ObjectId id = 0; id < target.size(); ++id) {
-      if (touches(id)) place.regions.push_back(id);
-    }
-    return place;
-  }
-  // A slot's region may be clipped to its mapping: either end of what lies in
-  // the slot finds it.
-  for (Address slot = start - start % step; slot < place.end; slot += step) {
-    const bool last = place.end - slot <= step;
-    auto id = target.find(std::max(slot, start));
-    if (!id) id = target.find(last ? place.end - 1 : slot + step - 1);
-    const auto& found = place.regions;
-    if (id && (found.empty() || found.back() != *id)) {
-      place.regions.push_back(*id);
-    }
-    if (last) break;
-  }
+  place.regions = managed.target().touching(place.start, place.end);
   return place;
 }
 

@@ -49,11 +49,11 @@ void Managed::adapt() {
   for (std::size_t id = 0; id < samples.size(); ++id) {
     samples[id] = (loads_[id] + stores_[id]) / sample;
   }
-  const auto adapted = target_.adapt(samples);
+  const auto wholes = target_.adapt(samples);
   loads_.resize(target_.size());
   stores_.resize(target_.size());
   find_neighbours();
-  for (const auto& [parts, _] : adapted) {
+  for (const auto& parts : wholes) {
     for (auto* counts : {&loads_, &stores_}) {
       double sum = 0;
       double bytes = 0;

@@ -1,6 +1,7 @@
 #include "daemon/split_regions.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "traces/result.h"
 
@@ -15,11 +16,27 @@ std::optional<ObjectId> SplitRegions::find(Address address) const {
   return at->second;
 }
 
-// Where no region is: how far nothing but large ones can begin.
+// Where no region is: before here none begins.
 Address SplitRegions::after_gap(Address at) const {
-  const Address slot = (at / region_bytes() + 1) * region_bytes();
-  const auto next = large_.upper_bound(at);
-  return next == large_.end() ? slot : std::min(slot, next->first);
+  Address next = (at / region_bytes() + 1) * region_bytes();
+  if (const auto id = map_.in_slot(at); id && region(*id).start > at) {
+    next = region(*id).start;
+  }
+  const auto large = large_.upper_bound(at);
+  return large == large_.end() ? next : std::min(next, large->first);
+}
+
+std::vector<ObjectId> SplitRegions::touching(Address start, Address end) const {
+  std::vector<ObjectId> out;
+  if ((end - start) / region_bytes() < size()) {
+    each(start, end, [&](ObjectId id) { out.push_back(id); });
+    return out;
+  }
+  for (ObjectId id = 0; id < size(); ++id) {
+    if (region(id).start < end && region(id).end > start) out.push_back(id);
+  }
+  std::ranges::sort(out, {}, [&](ObjectId id) { return region(id).start; });
+  return out;
 }
 
 bool SplitRegions::covers(const Mapping& mapping) const {
@@ -45,23 +62,12 @@ bool SplitRegions::add(const Mapping& mapping) {
 
 // What no region covers: a mapping may have grown, or have swallowed others.
 std::vector<Region> SplitRegions::gaps(const Mapping& mapping) const {
-  std::vector<Region> known;
-  if ((mapping.end - mapping.start) / region_bytes() < size()) {
-    each(mapping.start, mapping.end,
-         [&](ObjectId id) { known.push_back(region(id)); });
-  } else {
-    for (const Region& one : map_.regions()) {
-      if (one.start < mapping.end && one.end > mapping.start) {
-        known.push_back(one);
-      }
-    }
-    std::ranges::sort(known, {}, &Region::start);
-  }
   std::vector<Region> out;
   Address at = mapping.start;
-  for (const Region& one : known) {
-    if (one.start > at) out.push_back({at, one.start});
-    at = std::max(at, one.end);
+  for (const ObjectId id : touching(mapping.start, mapping.end)) {
+    const Region& known = region(id);
+    if (known.start > at) out.push_back({at, known.start});
+    at = std::max(at, known.end);
   }
   if (at < mapping.end) out.push_back({at, mapping.end});
   return out;

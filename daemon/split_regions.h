@@ -17,7 +17,6 @@
 // O(log large regions).
 #pragma once
 
-#include <bit>
 #include <deque>
 #include <map>
 #include <optional>
@@ -45,7 +44,10 @@ class SplitRegions {
   Bytes region_bytes() const { return map_.region_bytes(); }
   const Region& region(ObjectId id) const { return map_.region(id); }
   std::optional<ObjectId> find(Address address) const;
-  /// Calls use(id) for each region that [start, end) touches, by address.
+  /// The regions that [start, end) touches, by address. Cost: O(end - start) or
+  /// O(regions), whichever is less.
+  std::vector<ObjectId> touching(Address start, Address end) const;
+  /// Calls use(id) for each of them: where most of the range has regions.
   template <typename Use>
   void each(Address start, Address end, Use use) const;
 

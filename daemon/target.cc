@@ -214,17 +214,16 @@ std::uint64_t Target::pages_to_ask(ObjectId id) const {
 Status Target::ask() {
   std::uint64_t left = options_.pages_per_window;
   std::vector<ObjectId> ids;
-  const auto take = [&](ObjectId id, std::uint64_t& from) {
+  const auto take = [&](ObjectId id) {
     const auto pages = std::min(pages_to_ask(id), left);
     left -= pages;
-    from -= std::min(from, pages);
     ids.push_back(id);
+    return pages;
   };
-  std::uint64_t unbound = left;
   while (!queue_.empty() &&
          (ids.empty() || pages_to_ask(queue_.front()) <= left)) {
     seen_[queue_.front()].queued = false;
-    take(queue_.front(), unbound);
+    take(queue_.front());
     queue_.pop_front();
   }
   auto slice = std::min(slice_, left);
@@ -235,7 +234,8 @@ Status Target::ask() {
     if (i > 0 && pages_to_ask(id) > slice) break;
     if (i == 0 && pages_to_ask(id) > left && !ids.empty()) break;
     rolling_ = next;
-    if (!seen_[next].queued && map_.region(id).bytes() > 0) take(id, slice);
+    if (seen_[next].queued || map_.region(id).bytes() == 0) continue;
+    slice -= std::min(slice, take(id));
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -245,13 +245,14 @@ Status Target::ask() {
   return {};
 }
 
-// Until the kernel is asked, the pages of a split region lie as even as can be.
+// Until the kernel is asked, the pages of a split region lie as even as can be;
+// of merged ones, which but for the first are empty, the first has all.
 void Target::share_out(std::span<const ObjectId> parts) {
-  const ObjectId whole = parts.front();
   Bytes bytes = 0;
   for (const ObjectId id : parts) bytes += map_.region(id).bytes();
   for (TierId t = 0; t < tiers_; ++t) {
-    const std::uint64_t pages = pages_[whole * tiers_ + t];
+    std::uint64_t pages = 0;
+    for (const ObjectId id : parts) pages += pages_[id * tiers_ + t];
     for (const ObjectId id : parts) {
       const auto share = pages * map_.region(id).bytes() / bytes;
       set_pages(id, t, static_cast<std::uint32_t>(share));
@@ -259,19 +260,9 @@ void Target::share_out(std::span<const ObjectId> parts) {
   }
 }
 
-void Target::gather(std::span<const ObjectId> parts) {
-  for (TierId t = 0; t < tiers_; ++t) {
-    std::uint32_t pages = 0;
-    for (const ObjectId id : parts) {
-      pages += pages_[id * tiers_ + t];
-      set_pages(id, t, 0);
-    }
-    set_pages(parts.front(), t, pages);
-  }
-}
-
-std::vector<Target::Adapted> Target::adapt(std::span<const double> samples) {
-  std::vector<Adapted> out;
+std::vector<std::vector<ObjectId>> Target::adapt(
+    std::span<const double> samples) {
+  std::vector<std::vector<ObjectId>> out;
   heat_.end_window(map_, samples);
   for (const auto& group : heat_.to_merge(map_)) {
     const bool bound = seen_[group.front()].bound;
@@ -280,9 +271,9 @@ std::vector<Target::Adapted> Target::adapt(std::span<const double> samples) {
     if (!alike) continue;
     map_.merge(group);
     heat_.merged(group);
-    gather(group);
+    share_out(group);
     for (const ObjectId id : group) know(id);
-    out.push_back({group, true});
+    out.push_back(group);
   }
   for (const ObjectId whole : heat_.to_split(map_)) {
     const auto parts = map_.split(whole);
@@ -296,7 +287,7 @@ std::vector<Target::Adapted> Target::adapt(std::span<const double> samples) {
       seen_[id].bound = seen_[whole].bound;
       want(id);
     }
-    out.push_back({parts, false});
+    out.push_back(parts);
   }
   return out;
 }

@@ -84,6 +84,10 @@ class Target {
   std::optional<ObjectId> find(Address address) const {
     return map_.find(address);
   }
+  /// The regions that [start, end) touches, by address.
+  std::vector<ObjectId> touching(Address start, Address end) const {
+    return map_.touching(start, end);
+  }
   /// Bytes of the region that lie in a tier, as last seen.
   Bytes bytes(ObjectId id, TierId tier) const {
     return pages_[id * tiers_ + tier] * page_bytes_;
@@ -106,11 +110,9 @@ class Target {
   /// Splits regions that were hot and merges those that were not, by how many
   /// samples each had in the window that is over. Worth a call where adapts().
   /// Requires: no moves are on their way.
-  struct Adapted {
-    std::vector<ObjectId> parts;  // the first has the number of the whole
-    bool merged = false;          // they are one now; else one is these
-  };
-  std::vector<Adapted> adapt(std::span<const double> samples);
+  /// Returns: of each whole that was split or merged, its parts; the first has
+  /// the whole's number.
+  std::vector<std::vector<ObjectId>> adapt(std::span<const double> samples);
 
   /// The page addresses of a region that may be moved, ascending.
   std::vector<Address> pages(ObjectId id) const;
@@ -136,6 +138,9 @@ class Target {
   void add_area(const Area& area);
   void notice_growth();
   void forget_unmapped();
+  void know(ObjectId id);
+  std::uint64_t pages_to_ask(ObjectId id) const;
+  void share_out(std::span<const ObjectId> parts);
   Status ask();
   /// Returns whether one of them has pages elsewhere than was known.
   Result<bool> ask_about(std::span<const ObjectId> ids);
@@ -151,11 +156,6 @@ class Target {
   Process process_;
   Options options_;
   Bytes page_bytes_;
-  void know(ObjectId id);
-  std::uint64_t pages_to_ask(ObjectId id) const;
-  void share_out(std::span<const ObjectId> parts);
-  void gather(std::span<const ObjectId> parts);
-
   SplitRegions map_;
   RegionHeat heat_;
   std::string maps_text_;

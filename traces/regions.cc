@@ -55,12 +55,18 @@ ObjectId RegionMap::add_apart(const Region& region) {
   return static_cast<ObjectId>(regions_.size() - 1);
 }
 
-std::optional<ObjectId> RegionMap::find(Address address) const {
+std::optional<ObjectId> RegionMap::in_slot(Address address) const {
   const auto at = by_slot_.find(address >> shift_);
   if (at == by_slot_.end()) return std::nullopt;
-  const Region& region = regions_[at->second];
-  if (address < region.start || address >= region.end) return std::nullopt;
   return at->second;
+}
+
+std::optional<ObjectId> RegionMap::find(Address address) const {
+  const auto id = in_slot(address);
+  if (!id) return id;
+  const Region& region = regions_[*id];
+  if (address < region.start || address >= region.end) return std::nullopt;
+  return id;
 }
 
 }  // namespace thermocline

@@ -44,6 +44,9 @@ class RegionMap {
   void add(const Mapping& mapping);
   /// The region of an address, if any mapping covers it.
   std::optional<ObjectId> find(Address address) const;
+  /// The region of the slot that an address lies in, which may begin after the
+  /// address or end before it.
+  std::optional<ObjectId> in_slot(Address address) const;
   /// A region of any size that find() does not know: whoever adds it finds it,
   /// and may change it. Returns its number, one of the others' kind.
   ObjectId add_apart(const Region& region);

@@ -61,6 +61,22 @@ TEST(SplitRegions, WhatDoesNotFitTakesHalfOfWhatIsLeft) {
   expect_cover(regions, kBase, big + 5 * kGiB);
 }
 
+// A heap that grows downwards: what was there began within a slot of the grid.
+TEST(SplitRegions, WhatBeginsWithinASlotIsNotCoveredTwice) {
+  SplitRegions regions(kGrid, 64 * kMiB, 1024);
+  const Address start = kBase + kGrid / 4;
+  ASSERT_TRUE(regions.add(mapping(start, kBase + 4 * kMiB)));
+  const auto seen = regions.touching(kBase - kMiB, kBase + kMiB);
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(regions.region(seen[0]).start, start);
+  ASSERT_TRUE(regions.add(mapping(kBase - 4 * kGiB, kBase + 4 * kMiB)));
+  expect_cover(regions, kBase - 4 * kGiB, kBase + 4 * kMiB);
+  for (ObjectId id = 0; id < regions.size(); ++id) {
+    const Region& region = regions.region(id);
+    EXPECT_TRUE(region.end <= start || region.start >= start) << id;
+  }
+}
+
 TEST(SplitRegions, TooMuchIsRefusedAndNothingOfItAdded) {
   SplitRegions regions(kGrid, kMiB, 64);
   EXPECT_FALSE(regions.add(mapping(kBase, kBase + kGiB)));
