@@ -37,6 +37,26 @@ class OwnerOnly {
   mode_t before_;
 };
 
+// Replies that are alike, one after the other, share their memory: what another
+// thread frees is dear to allocate.
+class SameReply {
+ public:
+  void put(const std::string& reply, zmq::message_t& out) {
+    if (reply != text_) {
+      text_ = reply;
+      message_.rebuild();
+      out.rebuild(reply.data(), reply.size());
+      return;
+    }
+    if (message_.empty()) message_.rebuild(reply.data(), reply.size());
+    out.copy(message_);
+  }
+
+ private:
+  std::string text_;        // of the last one
+  zmq::message_t message_;  // the same, once it came twice
+};
+
 // Answers what has come, the last frame of each message; true when there may
 // be more.
 template <typename Answer>
@@ -45,6 +65,7 @@ bool answer_all(zmq::socket_t& socket, Answer answer) {
   // request as the last frame.
   std::array<zmq::message_t, kMostFrames> frames;
   std::string reply;
+  SameReply same;
   for (int i = 0; i < kAnswersPerCall; ++i) {
     std::size_t count = 0;
     bool more = true;
@@ -57,7 +78,7 @@ bool answer_all(zmq::socket_t& socket, Answer answer) {
     if (count < 2) continue;
     auto& last = frames[count - 1];
     answer(last, reply);
-    last.rebuild(reply.data(), reply.size());
+    same.put(reply, last);
     for (std::size_t f = 0; f < count; ++f) {
       const auto flags =
           f + 1 < count ? zmq::send_flags::sndmore | zmq::send_flags::dontwait
