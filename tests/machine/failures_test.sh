@@ -16,7 +16,7 @@ give_up() {
 fails() {
   local pattern=$1 code=0
   shift
-  "$@" 2>&1 </dev/null | sed '/: fetching /d' >"$place/out" || code=$?
+  "$@" 2>&1 </dev/null | sed '/: fetching /d; /; starting anew$/d' >"$place/out" || code=$?
   echo "$code: $(<"$place/out")"
   [[ $code == 125 ]] || give_up "exit code $code, not 125: $*"
   [[ $(wc -l <"$place/out") == 1 ]] || give_up "not one line: $*"
@@ -44,6 +44,9 @@ fails 'a tier has "kind" and "size"' "$machine" run --tiers "$tiers" -- true
 fails '3 sockets cannot share 2 CPUs' "$machine" run --bare --sockets 3 -- true
 fails '--sockets goes with --bare' "$machine" run --sockets 2 -- true
 fails '--tiers stands for' "$machine" run --tiers "$tiers" --fast 1G -- true
+
+fails 'has not come up in 1 s, 3 times; raise --start-within' \
+  "$machine" run "${small[@]}" --start-within 1 -- true
 
 mkdir "$place/programs"
 cp -rs /usr/sbin/. "$place/programs"
