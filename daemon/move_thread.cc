@@ -30,7 +30,6 @@ MoveThread::MoveThread(Kernel& kernel, const Machine& machine, Mover& mover,
     : kernel_(kernel), machine_(machine), mover_(mover) {
   if (!thread || !kernel.any_thread()) return;
   event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event_ >= 0) thread_ = std::thread([this] { run(); });
 }
 
 MoveThread::~MoveThread() {
@@ -88,6 +87,7 @@ void MoveThread::submit(Batch batch) {
     return other.owner == batch.owner;
   }));
   waiting_.push_back(std::move(batch));
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   changed_.notify_all();
 }
 

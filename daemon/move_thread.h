@@ -5,7 +5,8 @@
 // after its last batch has come back. Results are collected with take(); a
 // descriptor tells when there are some. On a kernel that only one thread may
 // use (a scripted one), or when not asked for a thread, submit() does the work
-// itself, and all else is the same.
+// itself, and all else is the same. The thread begins with the first batch: who
+// opens the state forks, which is safe in a process of one thread only.
 //
 // Thread safety: one thread submits and takes. Ownership: kernel, machine and
 // mover outlive it, and the mover is used by nobody else. Destruction waits for
@@ -70,7 +71,7 @@ class MoveThread {
   std::optional<std::uint64_t> running_;  // its owner
   std::vector<Done> done_;
   bool stop_ = false;
-  std::thread thread_;  // last: the rest is there when it starts
+  std::thread thread_;
 };
 
 /// What a batch comes to in counts.

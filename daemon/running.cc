@@ -93,7 +93,8 @@ Status serve(const RunningService& running) {
   const auto& settings = running.settings;
   auto& service = running.service;
   allow_many_clients();
-  // First of all: it forks, and a second daemon on the same state must go.
+  // First of all: it forks, so no thread may run yet, and a second daemon on
+  // the same state must go.
   std::optional<Kept> kept;
   if (!settings.state.empty()) {
     auto opened = open_state(settings.state);

@@ -305,8 +305,13 @@ Bytes Service::share_of_fast(const Managed& managed, Bytes free) const {
 // be that policies set these costs beside.
 Nanos Service::length_for_policies(Nanos length) {
   const Nanos before = std::exchange(sampled_from_, sampled_until_);
-  const bool known = before > 0 && sampled_until_ > before;
-  return machine_.emulated && known ? sampled_until_ - before : length;
+  if (!machine_.emulated || before == 0 || sampled_until_ <= before) {
+    return length;
+  }
+  const Nanos emulated = sampled_until_ - before;
+  dilation_ = std::max(
+      1.0, static_cast<double>(length) / static_cast<double>(emulated));
+  return emulated;
 }
 
 WindowReport Service::end_window() {

@@ -112,6 +112,9 @@ class Service {
   void pause(bool paused) { paused_ = paused; }
 
   const Machine& machine() const { return machine_; }
+  /// Of this host's clock, what goes by while the samples' clock shows one
+  /// second: above 1 on an emulated machine, once its samples have told.
+  double dilation() const { return dilation_; }
   const Options& options() const { return options_; }
   Bytes budget() const { return budget_.rate(); }
   /// Shared by moves ("migration") and whoever else registers.
@@ -201,6 +204,7 @@ class Service {
   Nanos window_began_;
   Nanos sampled_from_ = 0;  // the last sample's time before this window
   Nanos sampled_until_ = 0;
+  double dilation_ = 1;
   MoveTotals other_moves_;  // in this window, not decided at its end
   SampleTotals window_samples_;
   SampleTotals samples_;

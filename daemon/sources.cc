@@ -5,14 +5,20 @@
 namespace thermocline {
 namespace {
 
-// After a read the descriptor is left alone for a while: many small wake-ups
-// cost more than the samples, and a source whose far end is closed is
-// "readable" without end.
+// The long one also because a source whose far end is closed is "readable"
+// without end.
 constexpr Nanos kRest = 20'000'000;
 constexpr Nanos kLongRest = 100'000'000;
 constexpr std::size_t kManySamples = 4'096;
 
 }  // namespace
+
+Nanos rest_after(std::size_t count, double dilation) {
+  if (count >= kManySamples) return 0;
+  if (count == 0) return static_cast<Nanos>(kLongRest * dilation);
+  const double until_many = static_cast<double>(kManySamples / count);
+  return static_cast<Nanos>(kRest * std::min(dilation, until_many));
+}
 
 bool Sources::per_target() const {
   return source_.starts_with("perf") || source_.starts_with("pages");
@@ -78,9 +84,8 @@ void Sources::read(Service& service, Nanos now, bool all) {
       continue;
     }
     service.add(*batch, one.pid);
-    const auto count = batch->samples.size();
     one.rests_until =
-        count >= kManySamples ? 0 : now + (count == 0 ? kLongRest : kRest);
+        now + rest_after(batch->samples.size(), service.dilation());
     if (batch->ended) {
       service.notice(name + " has ended: no more samples will come");
       one.sampler.reset();

@@ -18,6 +18,12 @@
 
 namespace thermocline {
 
+/// How long a source is left alone after `count` samples came from it: many
+/// small wake-ups cost more than the samples. On an emulated machine, where as
+/// many come in a longer time, longer (Service::dilation), but not until there
+/// are many.
+Nanos rest_after(std::size_t count, double dilation);
+
 class Sources {
  public:
   /// Opens what serves all targets. Errors: those of open_sampler.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/report.h"
+#include "daemon/sources.h"
 #include "tests/daemon/scripted_kernel.h"
 #include "tests/daemon/scripted_policy.h"
 
@@ -92,9 +93,20 @@ TEST_F(ServiceTest, AnEmulatedMachinesWindowsAreOnItsOwnClock) {
     sample({at_time(80'000'000), at_time(70'000'000)});
     EXPECT_EQ(window().length_ns, 1'000'000'000);
     EXPECT_EQ(script->window_ns, emulated ? 75'000'000 : 1'000'000'000);
+    EXPECT_NEAR(service->dilation(), emulated ? 1000.0 / 75 : 1, 1e-9);
     window();
     EXPECT_EQ(script->window_ns, 1'000'000'000) << "no sample tells";
   }
+}
+
+TEST(Sources, RestAsLongOnAnEmulatedMachinesClock) {
+  constexpr Nanos kMs = 1'000'000;
+  EXPECT_EQ(rest_after(0, 1), 100 * kMs);
+  EXPECT_EQ(rest_after(100, 1), 20 * kMs);
+  EXPECT_EQ(rest_after(0, 16), 1600 * kMs);
+  EXPECT_EQ(rest_after(100, 16), 320 * kMs);
+  EXPECT_EQ(rest_after(1024, 16), 80 * kMs) << "four times as many, no more";
+  EXPECT_EQ(rest_after(5000, 16), 0);
 }
 
 TEST_F(ServiceTest, ShowsThePolicyWhichRegionsAreNeighbours) {

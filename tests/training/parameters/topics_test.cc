@@ -7,11 +7,13 @@
 namespace thermocline {
 namespace {
 
-std::vector<double> losses(int ranks, std::int64_t staleness, int epochs) {
+std::vector<double> losses(int ranks, std::int64_t staleness, int epochs,
+                           std::uint64_t seed = 1) {
   const Corpus corpus = make_corpus(60, 30, 80, 4, 5);
   TopicOptions how;
   how.topics = 4;
   how.epochs = epochs;
+  how.seed = seed;
   how.staleness = staleness;
   how.bytes_a_clock = 400;
   std::vector<double> out;
@@ -24,11 +26,20 @@ std::vector<double> losses(int ranks, std::int64_t staleness, int epochs) {
   return out;
 }
 
+// A chain may stay where two topics are one, on any number of ranks: the loss
+// falls by 0.43 mostly, by 0.35 in one chain of six, by less than 0.3 in one of
+// fifty. So it is the mean of some chains that counts (0.41, standard deviation
+// 0.01).
 TEST(Topics, AreFoundOnAnyNumberOfRanks) {
+  constexpr std::uint64_t kChains = 8;
   for (const int ranks : {1, 4}) {
-    const auto all = losses(ranks, 4, 30);
-    ASSERT_EQ(all.size(), 120U);
-    EXPECT_LT(all.back(), all.front() - 0.3) << ranks;
+    double fell = 0;
+    for (std::uint64_t seed = 1; seed <= kChains; ++seed) {
+      const auto all = losses(ranks, 4, 30, seed);
+      ASSERT_EQ(all.size(), 120U);
+      fell += all.front() - all.back();
+    }
+    EXPECT_GT(fell / kChains, 0.35) << ranks;
   }
 }
 
