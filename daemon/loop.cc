@@ -19,6 +19,8 @@ namespace {
 constexpr Nanos kObserverRest = 10'000'000;
 // While a plan is followed: as often as the observer sends (observer_torch.cc).
 constexpr Nanos kPlanRest = 2'000'000;
+// Between looks at how much memory there is: a tenth of a window, at least so
+// long.
 constexpr Nanos kGlance = 100'000'000;
 
 // Places in what is waited for; the rest come and go.
@@ -156,7 +158,7 @@ Status Loop::turn() try {
     api_.end_turn();
     if (now >= next_glance_) {
       parts_.service.glance();
-      next_glance_ = now + kGlance;
+      next_glance_ = now + std::max(kGlance, options_.interval_ns / 10);
     }
     parts_.sources.read(parts_.service, now, false);
     hear_observer(now);
