@@ -18,6 +18,9 @@ constexpr auto kSwitchPatience = 10s;   // for a vCPU to go idle
 constexpr int kPollMilliseconds = 5;    // samples are put without waking us
 constexpr auto kClosedTime = 1s;        // for a reader to see the end
 constexpr auto kDrainPatience = 500ms;  // for a reader, when a stream ends
+// Between pieces of the samples: each is an interrupt to the guest, which the
+// buffer of a real sampler does not make.
+constexpr auto kDrainInterval = 20ms;
 
 std::uint64_t nanoseconds(Picos time) { return time / 1000; }
 
@@ -59,15 +62,18 @@ void ClockService::run() {
       continue;
     }
     if (std::chrono::steady_clock::now() >= reopen_) samples_.open();
-    const bool sending =
-        samples_.descriptor() >= 0 && !emulation_.queue.empty();
+    const auto time = std::chrono::steady_clock::now();
+    const bool sending = samples_.descriptor() >= 0 && time >= next_drain_ &&
+                         !emulation_.queue.empty();
     pollfd wanted[] = {
         {clock_.descriptor(),
          static_cast<short>(POLLIN | (answers_.empty() ? 0 : POLLOUT)), 0},
         {samples_.descriptor(), static_cast<short>(sending ? POLLOUT : 0), 0}};
     ::poll(wanted, 2, kPollMilliseconds);
     serve_requests();
-    emulation_.queue.drain(samples_);
+    if (sending && emulation_.queue.drain(samples_)) {
+      next_drain_ = time + kDrainInterval;
+    }
   }
 }
 

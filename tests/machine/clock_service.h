@@ -54,6 +54,7 @@ class ClockService {
   std::string answers_;
   unsigned rounds_ = 0;
   std::chrono::steady_clock::time_point reopen_{};  // the samples port
+  std::chrono::steady_clock::time_point next_drain_{};
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };

@@ -41,16 +41,17 @@ bool SampleQueue::empty() {
   return queued_.empty() && sent_ == sending_.size();
 }
 
-void SampleQueue::drain(Port& port) {
+bool SampleQueue::drain(Port& port) {
   if (sent_ == sending_.size()) {
     sending_.clear();
     sent_ = 0;
     const std::lock_guard lock(mutex_);
-    if (queued_.empty()) return;
+    if (queued_.empty()) return true;
     sending_.swap(queued_);
     sending_ += stream_.finished_round();
   }
   sent_ += port.write(sending_.data() + sent_, sending_.size() - sent_);
+  return sent_ == sending_.size();
 }
 
 }  // namespace thermocline

@@ -34,8 +34,8 @@ class SampleQueue final : public Observer {
   /// Takes no more records.
   void end();
   bool empty();
-  /// Hands on to `port` what it takes now.
-  void drain(Port& port);
+  /// Hands on to `port` what it takes now; whether that was all there was.
+  bool drain(Port& port);
 
   std::uint64_t written() const { return written_; }
   std::uint64_t lost() const { return lost_; }
