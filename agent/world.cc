@@ -41,6 +41,16 @@ World World::from(const Differential& differential) {
   return out;
 }
 
+World World::repeated(std::size_t times) const {
+  CHECK(times >= 1);
+  World out = *this;
+  out.windows.reserve(windows.size() * times);
+  for (std::size_t i = 1; i < times; ++i) {
+    out.windows.insert(out.windows.end(), windows.begin(), windows.end());
+  }
+  return out;
+}
+
 double World::slow_ns() const {
   double sum = 0;
   for (const Window& window : windows) sum += window.slow_ns;

@@ -37,6 +37,10 @@ struct World {
   double move_ns(Bytes size, TierId from, TierId to) const {
     return static_cast<double>(size) * move_ns_byte[from * tiers.size() + to];
   }
+  /// The job, had it gone on in the same way for so many times as long: its
+  /// windows again and again, with the same samples. Requires: times >= 1.
+  World repeated(std::size_t times) const;
+
   double slow_ns() const;  // of all windows
   double fast_ns() const;
   /// Bytes of the objects with accesses.

@@ -77,6 +77,14 @@ void EvaluateArguments::add_to(CLI::App& command) {
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   command
+      .add_option("--repeat", repeat,
+                  "for traces with samples: as if the job had gone on in the "
+                  "same way for so many times as long, the same samples again "
+                  "and again. Real jobs are longer than what is recorded of "
+                  "them, and have more time for moves to pay")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command
       .add_option("--alignment", table.alignment,
                   "bytes to which tensors are rounded up: 4096 for pages of "
                   "their own")
@@ -171,9 +179,23 @@ Result<EvaluatedJobs> EvaluateArguments::load(Work& work) const {
     if (!loaded) return loaded.error();
     text = loaded->to_json();
   }
-  return load_jobs(traces, text, pages, [&work](const std::string& file) {
+  auto out = load_jobs(traces, text, pages, [&work](const std::string& file) {
     return work.reading(file);
   });
+  if (!out || repeat == 1) return out;
+  const std::string times = std::to_string(repeat);
+  for (EvaluatedJob& job : out->jobs) {
+    if (!job.world) {
+      out->notes.push_back(job.name + ": --repeat " + times +
+                           " changes nothing, for tensors are replayed step "
+                           "by step (--steps)");
+      continue;
+    }
+    out->notes.push_back(job.name + ": as if it had gone on " + times +
+                         " times as long, with the same samples");
+    job.world = job.world->repeated(repeat);
+  }
+  return out;
 }
 
 }  // namespace thermocline

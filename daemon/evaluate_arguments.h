@@ -26,6 +26,7 @@ struct EvaluateArguments {
   std::string agent;
   EvaluateOptions table;
   double budget = 0;
+  std::size_t repeat = 1;  // jobs of pages go on so many times as long
   bool pages = false;
   bool quiet = false;
 

@@ -16,6 +16,9 @@ namespace {
 
 using GoOn = std::function<bool()>;
 
+// Objects by windows that the bound may take: 600 MiB, a minute or two.
+constexpr std::size_t kMostCells = 50'000'000;
+
 double seconds() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -128,6 +131,13 @@ EvaluatedShare bounds(const EvaluatedJob& job, double share) {
     out.fast = part(job.world->footprint(), share);
     const Episode episode = episode_of(*job.world, share, 0);
     out.bound_ns = free_moves_bound_ns(*job.world, episode);
+    const std::size_t cells =
+        job.world->bytes.size() * job.world->windows.size();
+    if (cells > kMostCells) {
+      out.note = "the bound with moves paid is left out, for it would take " +
+                 std::to_string(cells >> 20) + " times 12 MiB of memory";
+      return out;
+    }
     const auto all = clairvoyant(*job.world, episode, pack_full);
     out.paid_bound_ns = all.bound_ns;
     out.clairvoyant_ns = all.played.time_ns;

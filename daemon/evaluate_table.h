@@ -55,7 +55,7 @@ struct EvaluatedShare {
   std::optional<double> static_bound_ns;  // no moves; of tensors only
   std::optional<double> paid_bound_ns;    // moves paid, future known; of pages
   std::optional<double> clairvoyant_ns;   // one that packing reaches so
-  std::string note;                       // why that is missing
+  std::string note;                       // why one of these is missing
   std::vector<EvaluatedRow> rows;
 };
 

@@ -60,6 +60,37 @@ TEST_F(Evaluate, PageJobsHaveTheSameColumns) {
   }
 }
 
+TEST_F(Evaluate, AJobMayGoOnForLonger) {
+  const std::vector<std::string> once = {pages("all_slow", 400'000'000),
+                                         pages("all_fast", 100'000'000),
+                                         "--fast-share",
+                                         "0.5",
+                                         "--policies",
+                                         "first_touch,hottest_first"};
+  auto five = once;
+  five.insert(five.end(), {"--repeat", "5"});
+  const json out = answer(five);
+  const json& job = out["jobs"][0];
+  EXPECT_EQ(job["all_slow_ns"], 5 * 400'000'000LL);
+  EXPECT_NE(out["notes"].dump().find("5 times as long"), std::string::npos);
+  const json first = answer(once)["jobs"][0]["shares"][0];
+  const json& share = job["shares"][0];
+  // What never moves takes as long each time, but for the first touches.
+  EXPECT_NEAR(share["policies"][0]["time_ns"].get<double>(),
+              5 * first["policies"][0]["time_ns"].get<double>(), 2e8);
+  for (const json& row : share["policies"]) {
+    EXPECT_GE(row["time_ns"], share["paid_bound_ns"]);
+  }
+  // A bound of the long run is no more than that of the short one, repeated
+  // (but for going back to the start).
+  EXPECT_LE(share["bound_ns"].get<double>(),
+            5 * first["bound_ns"].get<double>() * 1.001);
+
+  const json tensors = answer({chain(), "--fast-share", "0.5", "--policies",
+                               "first_touch", "--repeat", "5"});
+  EXPECT_NE(tensors["notes"].dump().find("changes nothing"), std::string::npos);
+}
+
 TEST_F(Evaluate, TablesAreForPeople) {
   const auto ran = run({"evaluate", chain(), "--fast-share", "0.5"});
   EXPECT_EQ(ran.status, 0) << ran.output;
