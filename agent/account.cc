@@ -9,7 +9,8 @@
 namespace thermocline {
 namespace {
 
-constexpr double kNew = 1.0 / 8;  // weight of a window
+constexpr double kKept = 0.99;  // of what is known of the model, by window
+constexpr double kMostWrong = 16;  // the model, either way
 
 }  // namespace
 
@@ -36,11 +37,41 @@ void Account::follow_untouched(const View& view) {
   }
 }
 
-Bytes Account::allow(const View& view, const FeatureTracker& seen) {
+double Account::correction(const View& view, double foreseen, double all,
+                           double stalled) {
+  const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
+  if (!(foreseen >= 0)) return 1 / (1 + stalled / window);
+  if (all > 0) {
+    foreseen_ns_ = kKept * foreseen_ns_ + foreseen * window;
+    modelled_ns_ = kKept * modelled_ns_ + all;
+  }
+  if (modelled_ns_ <= 0) return 1;
+  return std::clamp(foreseen_ns_ / modelled_ns_, 1 / kMostWrong, kMostWrong);
+}
+
+void Account::price_moves(const View& view, const FeatureTracker& seen) {
+  double footprint = 0;
+  double elsewhere = 0;
+  for (const ObjectView& one : view.objects) {
+    if (one.bytes == 0) continue;
+    const auto bytes = static_cast<double>(one.bytes);
+    footprint += bytes;
+    if ((untouched_[one.id] == 0) != (one.tier == 0)) elsewhere += bytes;
+  }
+  const double windows =
+      std::expm1(std::max(seen.shared(kMoveCost), seen.shared(kDemoteCost)));
+  const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
+  move_ns_byte_ = windows * window / std::max(footprint, 1.0);
+  back_ns_ = elsewhere * move_ns_byte_;
+}
+
+Bytes Account::allow(const View& view, const FeatureTracker& seen,
+                     double foreseen) {
   // What died in this window was accessed before: where it would have lain then
   // is known from the window before.
   const std::vector<TierId> before = untouched_;
   follow_untouched(view);
+  price_moves(view, seen);
   const AccessCost near = access_cost(tier_of(view.tiers.front()));
   const AccessCost far = access_cost(tier_of(view.tiers.back()));
   const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
@@ -48,10 +79,11 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen) {
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
   double avoided = 0;
   double lost = 0;
-  double footprint = 0;
+  double all = 0;
   for (const ObjectView& one : view.objects) {
     const double modelled = std::max(0.0, one.loads) * load_ns +
                             std::max(0.0, one.stores) * store_ns;
+    all += modelled;
     TierId untouched = untouched_[one.id];
     if (one.bytes == 0) {
       untouched = one.id < before.size() ? before[one.id] : kNoTier;
@@ -61,21 +93,17 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen) {
     const bool is = one.tier != 0;
     avoided += modelled * (static_cast<double>(was) - static_cast<double>(is));
     lost += modelled * static_cast<double>(is);
-    footprint += static_cast<double>(one.bytes);
   }
+  const double stalled =
+      std::max(seen.stall() * window, lost + std::max(0.0, avoided));
+  const double earned = avoided * correction(view, foreseen, all, stalled);
   ++windows_;
   elapsed_ns_ += window;
-  const double overrated =
-      1 + std::max(seen.stall(), (lost + std::max(0.0, avoided)) / window);
-  balance_ns_ += avoided / overrated;
-  lately_ns_ += kNew * (avoided / overrated - lately_ns_);
-  // Of the footprint, there or back, in windows.
-  const double moves =
-      std::expm1(std::max(seen.shared(kMoveCost), seen.shared(kDemoteCost)));
-  move_ns_byte_ = moves * window / std::max(footprint, 1.0);
-  mean_ns_ = elapsed_ns_ / static_cast<double>(windows_);
+  balance_ns_ += earned;
+  regret_ns_ = std::max(0.0, regret_ns_ - earned);
+  const double mean_ns = elapsed_ns_ / static_cast<double>(windows_);
   may_ns_ =
-      balance_ns_ + options_.stake * mean_ns_ + options_.drift * elapsed_ns_;
+      balance_ns_ + options_.stake * mean_ns + options_.drift * elapsed_ns_;
   if (may_ns_ <= 0) return 0;
   constexpr double kAll = 1e18;
   return static_cast<Bytes>(

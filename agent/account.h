@@ -6,12 +6,17 @@
 // for as much time as was earned and not spent, and for a small stake in
 // advance. A job whose moves do not pay loses the stake and no more; one whose
 // moves pay soon has all that it needs. Where things lie goes on costing when
-// nothing moves any more, so whoever has lost the stake and still loses is to
-// put them back where they would be.
+// nothing moves any more. Whoever has lost the stake is to put things back
+// where they would be, once what that would have saved is what it costs: sooner
+// would be to pay for what may pass.
 //
-// Earnings are modelled: accesses times the latency between the tiers, taken
-// down by how far the model overrates them (were it right, what stalls could
-// not exceed the window).
+// Earnings are modelled: accesses times the latency between the tiers. How much
+// time that is in truth hangs on the job (misses overlap, or wait for one
+// another), and the model is wrong by a factor of 0.6 to 6. An agent that
+// foresees what is lost has learned that factor from jobs that were measured;
+// what it foresees, over what is modelled of the same windows, is what the
+// model is corrected by. Of one that does not, the model is taken down by how
+// far it overrates (were it right, what stalls could not exceed the window).
 //
 // Thread safety: none. Cost: O(objects) a window.
 #pragma once
@@ -33,13 +38,15 @@ class Account {
   explicit Account(Options options) : options_(options) {}
 
   /// Takes in a window; the bytes that may move before the next. `seen` has
-  /// taken in the same view.
-  Bytes allow(const View& view, const FeatureTracker& seen);
+  /// taken in the same view; `foreseen` is what Agent::score() returned of it.
+  Bytes allow(const View& view, const FeatureTracker& seen, double foreseen);
   /// What is moved of it.
   void spend(const View& view, std::span<const Move> moves);
-  /// Nothing is left, and things lie lately where they cost a hundredth of the
-  /// time more than untouched.
-  bool losing() const { return may_ns_ <= 0 && lately_ns_ < -0.01 * mean_ns_; }
+  /// Nothing is left, and things have lain where they cost more than untouched
+  /// for as much time as it takes to put them back.
+  bool losing() const {
+    return may_ns_ <= 0 && back_ns_ > 0 && regret_ns_ >= back_ns_;
+  }
   /// Scores (packing.h) by which all goes back: 1 for what would lie in the
   /// fastest tier untouched, -1 for all else.
   void as_untouched(std::vector<double>& score) const;
@@ -50,6 +57,12 @@ class Account {
   // Where each object would lie had nothing ever moved (what is moved out
   // makes room for what is born later); kNoTier: it is not there.
   void follow_untouched(const View& view);
+  // Of modelled time, in a window that modelled `all` and `stalled`.
+  double correction(const View& view, double foreseen, double all,
+                    double stalled);
+  // Of the footprint's move, there or back, a byte's share; and of all that
+  // lies elsewhere than untouched, the way back.
+  void price_moves(const View& view, const FeatureTracker& seen);
 
   Options options_;
   std::vector<TierId> untouched_;
@@ -57,8 +70,10 @@ class Account {
   double elapsed_ns_ = 0;
   double move_ns_byte_ = 0;
   double may_ns_ = 0;     // that moves may take now
-  double lately_ns_ = 0;  // earned in a window, over the last eight or so
-  double mean_ns_ = 0;    // length of a window
+  double foreseen_ns_ = 0;  // lost if all were slow; over a hundred windows
+  double modelled_ns_ = 0;  // the same by the model
+  double regret_ns_ = 0;    // lost by where things lie, since it last paid
+  double back_ns_ = 0;      // to put all back
   std::int64_t windows_ = 0;
 };
 

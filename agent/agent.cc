@@ -104,10 +104,10 @@ Status Agent::save(const std::string& path) const {
   return write_archive(path, kAgentKind, archive);
 }
 
-void Agent::score(std::span<const float> features,
-                  std::vector<double>& out) const {
+double Agent::score(std::span<const float> features,
+                    std::vector<double>& out) const {
   const Info& info = impl_->info;
-  network_scores(impl_->network, {info.algorithm, info.payback, info.split},
+  return network_scores(impl_->network, {info.algorithm, info.payback, info.split},
                  features, out);
 }
 

@@ -23,7 +23,7 @@ class Agent {
   struct Info {
     std::vector<std::string> traces;     // what it was trained on
     std::string algorithm = "forecast";  // TrainingOptions::algorithm
-    double payback = 10;                 // TrainingOptions::payback
+    double payback = 5;                  // TrainingOptions::payback
     bool split = true;                   // TrainingOptions::split
     std::string options;                 // TrainingOptions as JSON
     std::uint64_t seed = 0;
@@ -55,7 +55,9 @@ class Agent {
   /// lie in the fastest rather than the slowest tier; in shares of a window's
   /// time that the footprint would lose at 1. Moving there, or from there, is
   /// accounted for. One batched forward: about 2,000 operations an object.
-  void score(std::span<const float> features, std::vector<double>& out) const;
+  /// Returns what all objects are foreseen to lose per decision if none is
+  /// fast, in windows; -1 from an algorithm that does not foresee.
+  double score(std::span<const float> features, std::vector<double>& out) const;
 
   const Info& info() const;
   std::vector<float> weights() const;

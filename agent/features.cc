@@ -9,9 +9,11 @@
 namespace thermocline {
 namespace {
 
-constexpr std::uint64_t kVersion = 2;  // raise when a column's meaning changes
+constexpr std::uint64_t kVersion = 3;  // raise when a column's meaning changes
 constexpr std::size_t kReach = 4;      // neighbours on either side
 constexpr std::int32_t kForgotten = 64;  // windows of absence
+constexpr double kFewWindows = 16;       // half of kElapsed
+constexpr double kFewSamples = 8;        // half of kSeen
 
 // A running average: it moves by `rate` of what is new.
 class Memory {
@@ -65,10 +67,15 @@ std::uint64_t feature_hash() {
   return hash;
 }
 
+double windows_of(float elapsed) {
+  const auto share = static_cast<double>(elapsed);
+  return kFewWindows * share / std::max(1 - share, 1e-7);
+}
+
 void join_stores(std::span<float> rows) {
   for (std::size_t at = 0; at < rows.size(); at += kFeatures) {
     const auto row = rows.subspan(at, kFeatures);
-    for (const auto [loads, stores] : {std::pair{kShortLoads, kShortStores},
+    for (const auto& [loads, stores] : {std::pair{kShortLoads, kShortStores},
                                        std::pair{kLongLoads, kLongStores}}) {
       row[loads] = std::log1p(std::expm1(row[loads]) + std::expm1(row[stores]));
       row[stores] = 0;
@@ -213,8 +220,8 @@ void FeatureTracker::update(const View& view) {
   if (!idle) shared_[kIntensity] = log1(gain / window);
   shared_[kSteady] = log1(steady_);
   shared_[kStall] = log1(stall_);
-  shared_[kElapsed] =
-      static_cast<float>(std::log(std::max<double>(1, windows_)));
+  const auto elapsed = static_cast<double>(windows_);
+  shared_[kElapsed] = static_cast<float>(elapsed / (elapsed + kFewWindows));
   if (!idle) {
     shared_[kSparsity] = static_cast<float>(share(untouched, counted_[n]));
   }
@@ -245,7 +252,7 @@ void FeatureTracker::write_row(const ObjectView& object,
     row[kLife] = static_cast<float>(
         std::log1p(h.life / h.windows() / bytes / mean_life_));
   }
-  row[kSeen] = static_cast<float>(std::log1p(std::min(h.samples, 1e6)) / 4);
+  row[kSeen] = static_cast<float>(h.samples / (h.samples + kFewSamples));
 
   const std::size_t n = history_.size();
   const std::size_t from = object.id < kReach ? 0 : object.id - kReach;

@@ -31,7 +31,7 @@ enum Feature : std::size_t {
   kShortStores,  // density of stores
   kLongStores,
   kLife,        // density of both since the object was first seen
-  kSeen,        // log(1 + samples ever seen of it) / 4
+  kSeen,        // samples ever seen of it, n, as n / (n + 8)
   kNeighbours,  // long density of the 8 objects with the nearest ids
   kRecency,     // 1 / (1 + windows since the last access); 0: never
   kDue,         // windows since the last access over the mean gap, 0 to 2
@@ -48,7 +48,7 @@ enum Feature : std::size_t {
   kSteady,      // the same, remembered for about 12 windows
   kStall,       // log(1 + modelled time lost in slow tiers over the window),
                 // remembered as long: above log 2, the model overrates it
-  kElapsed,     // log(windows since the job was first seen)
+  kElapsed,     // windows w since the job was first seen, as w / (w + 16)
   kSparsity,    // share of resident objects without an access in the window
   kFeatures,    // F
 };
@@ -59,6 +59,11 @@ inline constexpr std::array<const char*, kFeatures> kFeatureNames = {
     "age",         "slowness",   "size",         "capacity",    "free",
     "budget",      "move_cost",  "demote_cost",  "intensity",   "steady",
     "stall",       "elapsed",    "sparsity"};
+
+/// The windows that kElapsed stands for. What has no end is a share in each
+/// column: a network knows no more of numbers beyond those it was trained on,
+/// and jobs outlast all recordings.
+double windows_of(float elapsed);
 
 /// Rows of features (N x F) as who cannot tell loads from stores sees them: all
 /// counted as loads. What that costs is in models/README.md.

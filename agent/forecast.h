@@ -16,6 +16,7 @@
 
 #include "agent/features.h"
 #include "agent/network.h"
+#include "agent/price.h"
 
 namespace thermocline {
 
@@ -38,31 +39,49 @@ inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x) {
   return guess - advantage(learned).clamp(-8, 8);
 }
 
-/// By row: what the forecast says is lost, less what a move to the fastest tier
-/// costs (or more by what one from there would cost), if it is to pay for
-/// itself within `payback` decisions.
-inline void forecast_scores(QNetwork& network, std::span<const float> rows,
-                            double payback, std::vector<double>& out) {
+/// What is alike for all rows that are there; none: no time has passed.
+inline Horizon horizon_of(std::span<const float> rows, double payback) {
+  Horizon out{.decisions = payback};
+  for (std::size_t at = 0; at < rows.size(); at += kFeatures) {
+    if (rows[at + kAge] <= 0) continue;
+    out.lasted = windows_of(rows[at + kElapsed]);
+    out.up = std::expm1(static_cast<double>(rows[at + kMoveCost]));
+    out.down = std::expm1(static_cast<double>(rows[at + kDemoteCost]));
+    break;
+  }
+  return out;
+}
+
+/// By row, the price that it may cost (price.h): what the forecast says is lost
+/// in the next `payback` decisions, and what was lost so far. Returns what all
+/// that is there would lose in slow memory per decision, in windows.
+inline double forecast_scores(QNetwork& network, std::span<const float> rows,
+                              double payback, std::vector<double>& out) {
   const auto count = static_cast<std::int64_t>(rows.size() / kFeatures);
   const auto x = torch::from_blob(const_cast<float*>(rows.data()),
                                   {count, static_cast<long>(kFeatures)});
-  const auto lost = log_forecast(network, x).exp().contiguous();
-  const float* at = lost.data_ptr<float>();
+  const auto soon = log_forecast(network, x).exp().contiguous();
+  const auto life = x.select(1, kLife).expm1().contiguous();
+  // Lives are relative to their mean; that is what is lost on average.
+  const auto bytes = (4 * x.select(1, kSize)).exp2() * (x.select(1, kAge) > 0);
+  const auto sum = [&](const torch::Tensor& of) {
+    return (of * bytes).sum(torch::kFloat64).item<double>();
+  };
+  const double all = sum(soon);
+  const double lived = sum(life);
+  const double unit = lived > 0 ? all / lived : 0;
+  const Horizon horizon = horizon_of(rows, payback);
+  const float* const soons = soon.data_ptr<float>();
+  const float* const lives = life.data_ptr<float>();
   out.resize(static_cast<std::size_t>(count));
-  // By where it lies; rows are alike, but for those of what is not there.
-  float known[] = {0, 0};
-  double cost[] = {0, 0};
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const float* row = &rows[i * kFeatures];
-    const bool fast = row[kSlowness] <= 0;
-    const float move = fast ? row[kDemoteCost] : row[kMoveCost];
-    if (move != known[fast]) {
-      known[fast] = move;
-      cost[fast] = std::expm1(static_cast<double>(move));
-    }
-    out[i] = static_cast<double>(at[i]) +
-             (fast ? cost[fast] : -cost[fast]) / payback;
+    out[i] = price_of({.soon = static_cast<double>(soons[i]),
+                       .life = unit * static_cast<double>(lives[i]),
+                       .fast = rows[i * kFeatures + kSlowness] <= 0},
+                      horizon);
   }
+  const double there = bytes.sum(torch::kFloat64).item<double>();
+  return there > 0 ? all / there : 0;
 }
 
 }  // namespace thermocline

@@ -22,13 +22,15 @@ inline QNetwork network_of(const std::string& algorithm, std::int64_t hidden) {
 // What they are reckoned by; of TrainingOptions.
 struct Scoring {
   std::string algorithm;
-  double payback = 10;
+  double payback = 5;
   bool split = true;
 };
 
 /// By row of features (N x F): a forecast's score, the advantage that the
-/// network gives it itself, or its heat by the network's weights.
-inline void network_scores(QNetwork& network, const Scoring& by,
+/// network gives it itself, or its heat by the network's weights. Returns what
+/// forecasts say that all would lose in slow memory per decision, in windows;
+/// -1 from an algorithm that does not foresee.
+inline double network_scores(QNetwork& network, const Scoring& by,
                            std::span<const float> rows,
                            std::vector<double>& out) {
   const c10::InferenceMode guard;
@@ -42,13 +44,15 @@ inline void network_scores(QNetwork& network, const Scoring& by,
     return forecast_scores(network, rows, by.payback, out);
   }
   if (by.algorithm == "ppo") {
-    return heat_scores(mean_weights(network, context_of(rows)), rows, out);
+    heat_scores(mean_weights(network, context_of(rows)), rows, out);
+    return -1;
   }
   const auto count = static_cast<std::int64_t>(rows.size() / kFeatures);
   const auto x = torch::from_blob(const_cast<float*>(rows.data()),
                                   {count, static_cast<long>(kFeatures)});
   const auto a = advantage(network->forward(x)).contiguous();
   out.assign(a.data_ptr<float>(), a.data_ptr<float>() + count);
+  return -1;
 }
 
 }  // namespace thermocline

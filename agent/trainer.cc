@@ -72,6 +72,12 @@ Trainer::Trainer(std::vector<World> worlds, const TrainingOptions& options,
       learner_(make_learner(options, seed)),
       trials_(worlds_, options.holdout) {
   CHECK(check_worlds(worlds_).has_value());
+  for (const World& world : worlds_) {
+    World trained = world;
+    trained.windows.resize(trained_windows(world, options.holdout));
+    longer_.push_back(
+        trained.repeated(static_cast<std::size_t>(options.repeat)));
+  }
   if (team_ == nullptr) return;
   // The seed has made the same network in all; now each goes its own way.
   learner_->reseed(seed * 1'000'003 +
@@ -103,9 +109,14 @@ void Trainer::judge_health(double loss) {
 
 double Trainer::run_episode() {
   std::mt19937_64 rng(learner_->draw());
-  const World& world = worlds_[rng() % worlds_.size()];
+  const std::size_t which = rng() % worlds_.size();
+  const bool longer = rng() % 2 == 0;
+  const World& world = longer ? longer_[which] : worlds_[which];
   const Episode episode =
-      Episode::random(world, 0, trained_windows(world, options_.holdout), rng);
+      Episode::random(world, 0,
+                      longer ? world.windows.size()
+                             : trained_windows(world, options_.holdout),
+                      rng);
   const double progress =
       std::min(1.0, static_cast<double>(episode_) /
                         static_cast<double>(options_.episodes));

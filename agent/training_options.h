@@ -17,7 +17,7 @@ struct TrainingOptions {
   std::int64_t patience = 0;
   std::int64_t windows = 100;
   std::int64_t region_kib = 256;
-  double payback = 10;
+  double payback = 5;
   double gamma = 0.9;
   double action_gap = 0.6;
   double learning_rate = 1e-3;
@@ -26,6 +26,7 @@ struct TrainingOptions {
   double epsilon_end = 0.02;
   double reward_clip = 8.0;
   double holdout = 0.25;
+  std::int64_t repeat = 8;
   bool split = true;
 
   bool forecasts() const { return algorithm == "forecast"; }
@@ -71,6 +72,9 @@ struct TrainingOptions {
       "largest loss of one object in one decision, in mean window times");
     f("holdout", holdout, 0.0, 0.9,
       "share of each trace's windows, at its end, never trained on");
+    f("repeat", repeat, Int{1}, Int{1000},
+      "how often every other episode goes through its trace, for jobs last "
+      "longer than recordings");
     f("split", split, "tell loads from stores (forecast, dqn)");
   }
 };

@@ -32,7 +32,7 @@ class Learned final : public Policy {
  public:
   struct Options {
     std::string agent;
-    double hysteresis = 0.1;
+    double hysteresis = 0.5;
     double fill = 0.98;
     double stake = Account::Options().stake;
     double drift = Account::Options().drift;
@@ -75,10 +75,10 @@ class Learned final : public Policy {
   std::vector<Move> decide(const View& given) override {
     View view = given;
     seen_.update(view);
-    allowed_ = account_.allow(view, seen_);
-    view.budget = std::min(view.budget, allowed_);
     if (options_.online) learn(given);
-    agent_.score(seen_.features(), score_);
+    const double foreseen = agent_.score(seen_.features(), score_);
+    allowed_ = account_.allow(view, seen_, foreseen);
+    view.budget = std::min(view.budget, allowed_);
     double footprint = 0;
     wanted_ = 0;
     for (std::size_t i = 0; i < score_.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -24,7 +25,7 @@ double time_ns(const World& world, const Episode& episode, const Scorer& scorer,
                 View view = given;
                 seen.update(view);
                 scorer(seen, view, score);
-                const Bytes may = account.allow(view, seen);
+                const Bytes may = account.allow(view, seen, -1);
                 if (kept) view.budget = std::min(view.budget, may);
                 if (kept && undo && account.losing()) {
                   account.as_untouched(score);
@@ -107,8 +108,8 @@ struct TwoPages {
   FeatureTracker seen;
   Account account{{}};
 
-  // What is earned after one more window.
-  double balance_ns() {
+  // What is earned after one more window, of which so much was foreseen.
+  double balance_ns(double foreseen = -1) {
     for (TierView& tier : tiers) tier.used = 0;
     for (const ObjectView& one : objects) tiers[one.tier].used += one.bytes;
     View view;
@@ -116,7 +117,7 @@ struct TwoPages {
     view.objects = objects;
     view.tiers = tiers;
     seen.update(view);
-    account.allow(view, seen);
+    account.allow(view, seen, foreseen);
     return account.balance_ns();
   }
 };
@@ -139,6 +140,50 @@ TEST(Account, WhatIsBornSlowWhereRoomWasTakenIsCharged) {
   job.objects[0].tier = 0;
   job.objects[1] = {.id = 1, .bytes = 4096, .tier = 1, .loads = 1000};
   EXPECT_LT(job.balance_ns(), 0);
+}
+
+// Earnings are in the time that the agent says an access takes.
+TEST(Account, WhatIsForeseenCorrectsTheModel) {
+  const auto earned = [](double foreseen) {
+    TwoPages job;
+    job.balance_ns(foreseen);
+    job.objects[0].tier = 1;
+    job.objects[1] = {.id = 1, .bytes = 4096, .loads = 1000};
+    double before = 0;
+    double now = 0;
+    for (int i = 0; i < 500; ++i) {
+      before = now;
+      now = job.balance_ns(foreseen);
+    }
+    return now - before;
+  };
+  EXPECT_GT(earned(0.1), 0);
+  EXPECT_NEAR(earned(0.2), 2 * earned(0.1), 1e-3 * earned(0.1));
+  EXPECT_GT(earned(-1), 0);
+  EXPECT_EQ(earned(std::nan("")), earned(-1));
+  EXPECT_TRUE(std::isfinite(earned(1e30)));
+}
+
+// To put things back costs time as well: not for what may soon pass.
+TEST(Account, PutsBackWhenThatIsWhatItHasCost) {
+  TwoPages job;
+  job.account = Account({.stake = 0, .drift = 0});
+  job.objects[0].loads = 10;
+  job.balance_ns(1e-4);
+  job.objects[0].tier = 1;  // hot, and out of fast memory
+  int windows = 0;
+  double balance = 0;
+  while (!job.account.losing() && windows < 1000) {
+    balance = job.balance_ns(1e-4);
+    ++windows;
+  }
+  EXPECT_GT(windows, 2);
+  EXPECT_LT(windows, 1000);
+  EXPECT_LT(balance, 0);
+  // It is put back, and nothing is to be put back any more.
+  job.objects[0].tier = 0;
+  job.balance_ns(1e-4);
+  EXPECT_FALSE(job.account.losing());
 }
 
 }  // namespace

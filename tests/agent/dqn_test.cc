@@ -190,11 +190,12 @@ TEST(Forecast, PaysForMoves) {
   Dqn learner(given, 1);
   auto slow = row(1, 1);
   auto fast = row(1, 0);
+  auto still = row(1, 1);  // moves cost nothing
+  for (auto* one : {&slow, &fast, &still}) (*one)[kAge] = 1;
   for (auto* one : {&slow, &fast}) {
     (*one)[kMoveCost] = std::log1p(8.0F);
     (*one)[kDemoteCost] = std::log1p(2.0F);
   }
-  auto still = row(1, 1);  // moves cost nothing
   // Where it lies and what a move costs say nothing about what comes; what is
   // learned of the costs is nothing yet.
   std::vector<double> a, b, c;

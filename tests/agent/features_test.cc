@@ -126,6 +126,27 @@ TEST(Features, WaitingIsNoTime) {
   EXPECT_TRUE(std::ranges::equal(seen.features(), waited.features()));
 }
 
+// A network knows nothing of numbers beyond those it was trained on.
+TEST(Features, OfALongJobAreNoLargerThanOfAShortOne) {
+  const World world = training_job(1).repeated(50);
+  Environment environment(world, {});
+  FeatureTracker seen;
+  double short_job = 0;
+  for (std::size_t w = 0; !environment.done(); ++w) {
+    seen.update(environment.view());
+    double most = 0;
+    for (const float value : seen.features()) {
+      most = std::max(most, std::abs(static_cast<double>(value)));
+    }
+    (w < 100 ? short_job : most) = std::max(short_job, most);
+    ASSERT_LE(most, short_job) << "window " << w;
+    ASSERT_LE(seen.shared(kElapsed), 1);
+    ASSERT_NEAR(windows_of(static_cast<float>(seen.shared(kElapsed))),
+                static_cast<double>(w + 1), 0.01 * static_cast<double>(w + 1));
+    environment.step({});
+  }
+}
+
 TEST(Features, FiniteWhateverComes) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SyntheticTarget target(seed);
