@@ -9,7 +9,7 @@
 namespace thermocline {
 namespace {
 
-constexpr double kKept = 0.99;  // of what is known of the model, by window
+constexpr double kKept = 0.99;     // of what is known of the model, by window
 constexpr double kMostWrong = 16;  // the model, either way
 
 }  // namespace

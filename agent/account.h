@@ -69,7 +69,7 @@ class Account {
   double balance_ns_ = 0;
   double elapsed_ns_ = 0;
   double move_ns_byte_ = 0;
-  double may_ns_ = 0;     // that moves may take now
+  double may_ns_ = 0;       // that moves may take now
   double foreseen_ns_ = 0;  // lost if all were slow; over a hundred windows
   double modelled_ns_ = 0;  // the same by the model
   double regret_ns_ = 0;    // lost by where things lie, since it last paid

@@ -107,8 +107,9 @@ Status Agent::save(const std::string& path) const {
 double Agent::score(std::span<const float> features,
                     std::vector<double>& out) const {
   const Info& info = impl_->info;
-  return network_scores(impl_->network, {info.algorithm, info.payback, info.split},
-                 features, out);
+  return network_scores(impl_->network,
+                        {info.algorithm, info.payback, info.split}, features,
+                        out);
 }
 
 const Agent::Info& Agent::info() const { return impl_->info; }

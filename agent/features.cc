@@ -76,7 +76,7 @@ void join_stores(std::span<float> rows) {
   for (std::size_t at = 0; at < rows.size(); at += kFeatures) {
     const auto row = rows.subspan(at, kFeatures);
     for (const auto& [loads, stores] : {std::pair{kShortLoads, kShortStores},
-                                       std::pair{kLongLoads, kLongStores}}) {
+                                        std::pair{kLongLoads, kLongStores}}) {
       row[loads] = std::log1p(std::expm1(row[loads]) + std::expm1(row[stores]));
       row[stores] = 0;
     }

@@ -10,6 +10,7 @@
 // Includes torch: from .cc files only.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -52,36 +53,59 @@ inline Horizon horizon_of(std::span<const float> rows, double payback) {
   return out;
 }
 
+// By row, in units of log_forecast(): what is foreseen, and what was so far, up
+// to a factor. And their sums, weighed by bytes.
+struct Foreseen {
+  std::vector<float> soon;
+  std::vector<float> life;
+  double bytes = 0;  // in mean objects
+  double soon_sum = 0;
+  double life_sum = 0;
+};
+
+/// In blocks that a processor's cache holds together with all that is between
+/// the layers: twice as fast as all rows at once.
+inline Foreseen foresee(QNetwork& network, std::span<const float> rows) {
+  constexpr std::size_t kBlock = 2048;
+  const std::size_t count = rows.size() / kFeatures;
+  Foreseen out;
+  out.soon.resize(count);
+  out.life.resize(count);
+  for (std::size_t from = 0; from < count; from += kBlock) {
+    const std::size_t some = std::min(kBlock, count - from);
+    const auto x = torch::from_blob(
+        const_cast<float*>(&rows[from * kFeatures]),
+        {static_cast<long>(some), static_cast<long>(kFeatures)});
+    const auto soon = log_forecast(network, x).exp().contiguous();
+    const auto life = x.select(1, kLife).expm1().contiguous();
+    const auto there = x.select(1, kAge) > 0;
+    const auto bytes = (4 * x.select(1, kSize)).exp2() * there;
+    std::copy_n(soon.data_ptr<float>(), some, &out.soon[from]);
+    std::copy_n(life.data_ptr<float>(), some, &out.life[from]);
+    out.bytes += bytes.sum().item<double>();
+    out.soon_sum += bytes.dot(soon).item<double>();
+    out.life_sum += bytes.dot(life).item<double>();
+  }
+  return out;
+}
+
 /// By row, the price that it may cost (price.h): what the forecast says is lost
 /// in the next `payback` decisions, and what was lost so far. Returns what all
 /// that is there would lose in slow memory per decision, in windows.
 inline double forecast_scores(QNetwork& network, std::span<const float> rows,
                               double payback, std::vector<double>& out) {
-  const auto count = static_cast<std::int64_t>(rows.size() / kFeatures);
-  const auto x = torch::from_blob(const_cast<float*>(rows.data()),
-                                  {count, static_cast<long>(kFeatures)});
-  const auto soon = log_forecast(network, x).exp().contiguous();
-  const auto life = x.select(1, kLife).expm1().contiguous();
+  const Foreseen seen = foresee(network, rows);
   // Lives are relative to their mean; that is what is lost on average.
-  const auto bytes = (4 * x.select(1, kSize)).exp2() * (x.select(1, kAge) > 0);
-  const auto sum = [&](const torch::Tensor& of) {
-    return (of * bytes).sum(torch::kFloat64).item<double>();
-  };
-  const double all = sum(soon);
-  const double lived = sum(life);
-  const double unit = lived > 0 ? all / lived : 0;
+  const double unit = seen.life_sum > 0 ? seen.soon_sum / seen.life_sum : 0;
   const Horizon horizon = horizon_of(rows, payback);
-  const float* const soons = soon.data_ptr<float>();
-  const float* const lives = life.data_ptr<float>();
-  out.resize(static_cast<std::size_t>(count));
+  out.resize(seen.soon.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = price_of({.soon = static_cast<double>(soons[i]),
-                       .life = unit * static_cast<double>(lives[i]),
+    out[i] = price_of({.soon = static_cast<double>(seen.soon[i]),
+                       .life = unit * static_cast<double>(seen.life[i]),
                        .fast = rows[i * kFeatures + kSlowness] <= 0},
                       horizon);
   }
-  const double there = bytes.sum(torch::kFloat64).item<double>();
-  return there > 0 ? all / there : 0;
+  return seen.bytes > 0 ? seen.soon_sum / seen.bytes : 0;
 }
 
 }  // namespace thermocline

@@ -31,8 +31,8 @@ struct Scoring {
 /// forecasts say that all would lose in slow memory per decision, in windows;
 /// -1 from an algorithm that does not foresee.
 inline double network_scores(QNetwork& network, const Scoring& by,
-                           std::span<const float> rows,
-                           std::vector<double>& out) {
+                             std::span<const float> rows,
+                             std::vector<double>& out) {
   const c10::InferenceMode guard;
   std::vector<float> joined;
   if (!by.split) {

@@ -112,11 +112,10 @@ double Trainer::run_episode() {
   const std::size_t which = rng() % worlds_.size();
   const bool longer = rng() % 2 == 0;
   const World& world = longer ? longer_[which] : worlds_[which];
-  const Episode episode =
-      Episode::random(world, 0,
-                      longer ? world.windows.size()
-                             : trained_windows(world, options_.holdout),
-                      rng);
+  const Episode episode = Episode::random(
+      world, 0,
+      longer ? world.windows.size() : trained_windows(world, options_.holdout),
+      rng);
   const double progress =
       std::min(1.0, static_cast<double>(episode_) /
                         static_cast<double>(options_.episodes));

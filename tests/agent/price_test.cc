@@ -15,8 +15,8 @@ double worth(const Outlook& one, const Horizon& of, double price) {
   const double if_fast = std::max(later, -of.down);
   const double if_slow = std::max(0.0, later - of.up);
   const double soon = of.decisions * (one.soon - price);
-  return soon + (one.fast ? if_fast + of.down - if_slow
-                          : if_fast - of.up - if_slow);
+  return soon +
+         (one.fast ? if_fast + of.down - if_slow : if_fast - of.up - if_slow);
 }
 
 TEST(Price, IsWhereBothChoicesAreWorthTheSame) {

@@ -76,6 +76,19 @@ void decided_by_network(benchmark::State& state) {
 }
 BENCHMARK(decided_by_network)->Unit(benchmark::kMillisecond);
 
+// What a decision for so many regions costs, but for packing: goal 5 ms.
+void scores_of_100000_regions(benchmark::State& state) {
+  const auto agent = Agent::load(SHIPPED_AGENT);
+  CHECK(agent.has_value());
+  std::vector<float> rows(100'000 * kFeatures);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = static_cast<float>(i * 7919 % 1000) / 1000;
+  }
+  std::vector<double> score;
+  for (auto _ : state) benchmark::DoNotOptimize(agent->score(rows, score));
+}
+BENCHMARK(scores_of_100000_regions)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace thermocline
 
