@@ -33,7 +33,12 @@ Result<Json> read_note(const std::string& path) {
   };
   const auto object = [](const Json& j) { return j.is_object(); };
   const auto string = [](const Json& j) { return j.is_string(); };
-  if (holds("seed", integer) && holds("worlds", integer) &&
+  if (holds("features", integer) && json["features"] != feature_hash()) {
+    return corrupt(path +
+                   " was trained with other features than this program has; "
+                   "train without --resume");
+  }
+  if (holds("features", integer) && holds("seed", integer) && holds("worlds", integer) &&
       holds("workers", integer) && holds("episode", integer) &&
       holds("decisions", integer) && holds("mean_return", number) &&
       holds("loss", number) && holds("steps", integer) &&
@@ -69,6 +74,7 @@ Status agreed(Team& team, Status own, const std::string& path) {
 
 std::string Trainer::note() const {
   Json out;
+  out["features"] = feature_hash();
   out["options"] = json_of(options_);
   out["seed"] = seed_;
   out["worlds"] = fingerprint(worlds_);

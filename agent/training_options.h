@@ -41,7 +41,8 @@ struct TrainingOptions {
       "forecast: learn what comes, and reckon; dqn: learn what acting is "
       "worth; ppo: learn the weights that make heat");
     f("payback", payback, 0.1, 1e6,
-      "decisions within which a move must pay for itself (forecast)");
+      "decisions for which the forecast holds; beyond them the object's past "
+      "does (forecast)");
     f("episodes", episodes, Int{1}, Int{1000000}, "episodes to train for");
     f("hidden", hidden, Int{1}, Int{256}, "width of the two hidden layers");
     f("batch_frames", batch_frames, Int{1}, Int{1024},

@@ -121,6 +121,39 @@ TEST(Trainer, ResumedEqualsUninterrupted) {
   unlink(path.c_str());
 }
 
+TEST(Trainer, OtherFeaturesAreNotGoneOnWith) {
+  const std::string path =
+      testing::TempDir() + "other." + std::to_string(getpid()) + ".checkpoint";
+  const auto options = toy_options(14);
+  const std::vector<World> worlds = {training_job(1, 30)};
+  Trainer first(worlds, options, 7, pack_full);
+  ASSERT_TRUE(first.checkpoint(path).has_value());
+  std::string note = *read_learner_note(path);
+  const auto mine = std::to_string(feature_hash());
+  const auto at = note.find(mine);
+  ASSERT_NE(at, std::string::npos);
+  note.replace(at, mine.size(), "1");
+  ASSERT_TRUE(make_learner(options, 7)->save(path, note).has_value());
+  const auto other = Trainer::resume(path, worlds, pack_full);
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().code, Error::Code::kCorrupt);
+  EXPECT_NE(other.error().message.find("other features"), std::string::npos);
+  unlink(path.c_str());
+}
+
+TEST(Trainer, EveryOtherEpisodeIsOfALongerJob) {
+  auto options = toy_options(20);
+  std::int64_t decisions[] = {0, 0};
+  for (const std::int64_t repeat : {1, 8}) {
+    options.repeat = repeat;
+    Trainer trainer({training_job(1, 30)}, options, 7, pack_full);
+    while (!trainer.done()) trainer.run_episode();
+    decisions[repeat == 8] = trainer.decisions();
+  }
+  EXPECT_GT(decisions[1], 2 * decisions[0]);
+  EXPECT_LT(decisions[1], 8 * decisions[0]);
+}
+
 TEST(Trainer, StopsWhenPatienceIsAtItsEnd) {
   auto options = toy_options(100000);
   options.evaluate_every = 2;
