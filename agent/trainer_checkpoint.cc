@@ -38,13 +38,13 @@ Result<Json> read_note(const std::string& path) {
                    " was trained with other features than this program has; "
                    "train without --resume");
   }
-  if (holds("features", integer) && holds("seed", integer) && holds("worlds", integer) &&
-      holds("workers", integer) && holds("episode", integer) &&
-      holds("decisions", integer) && holds("mean_return", number) &&
-      holds("loss", number) && holds("steps", integer) &&
-      holds("metrics", string) && holds("best", numbers) &&
-      holds("best_time", number) && holds("vain", integer) &&
-      holds("options", object)) {
+  if (holds("features", integer) && holds("seed", integer) &&
+      holds("worlds", integer) && holds("workers", integer) &&
+      holds("episode", integer) && holds("decisions", integer) &&
+      holds("mean_return", number) && holds("loss", number) &&
+      holds("steps", integer) && holds("metrics", string) &&
+      holds("best", numbers) && holds("best_time", number) &&
+      holds("vain", integer) && holds("options", object)) {
     return json;
   }
   return corrupt(path +
