@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "agent/lesson.h"
@@ -72,12 +73,6 @@ Trainer::Trainer(std::vector<World> worlds, const TrainingOptions& options,
       learner_(make_learner(options, seed)),
       trials_(worlds_, options.holdout) {
   CHECK(check_worlds(worlds_).has_value());
-  for (const World& world : worlds_) {
-    World trained = world;
-    trained.windows.resize(trained_windows(world, options.holdout));
-    longer_.push_back(
-        trained.repeated(static_cast<std::size_t>(options.repeat)));
-  }
   if (team_ == nullptr) return;
   // The seed has made the same network in all; now each goes its own way.
   learner_->reseed(seed * 1'000'003 +
@@ -110,12 +105,16 @@ void Trainer::judge_health(double loss) {
 double Trainer::run_episode() {
   std::mt19937_64 rng(learner_->draw());
   const std::size_t which = rng() % worlds_.size();
-  const bool longer = rng() % 2 == 0;
-  const World& world = longer ? longer_[which] : worlds_[which];
-  const Episode episode = Episode::random(
-      world, 0,
-      longer ? world.windows.size() : trained_windows(world, options_.holdout),
-      rng);
+  std::size_t windows = trained_windows(worlds_[which], options_.holdout);
+  std::optional<World> longer;
+  if (rng() % 2 == 0) {
+    longer = worlds_[which];
+    longer->windows.resize(windows);
+    longer = longer->repeated(static_cast<std::size_t>(options_.repeat));
+    windows = longer->windows.size();
+  }
+  const World& world = longer ? *longer : worlds_[which];
+  const Episode episode = Episode::random(world, 0, windows, rng);
   const double progress =
       std::min(1.0, static_cast<double>(episode_) /
                         static_cast<double>(options_.episodes));

@@ -89,7 +89,6 @@ class Trainer {
   std::string note() const;
 
   std::vector<World> worlds_;
-  std::vector<World> longer_;  // what is trained on of each, repeated
   TrainingOptions options_;
   std::uint64_t seed_;
   Packer packer_;
