@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "policies/wide.h"
+
 namespace thermocline {
 namespace {
 
@@ -12,6 +14,9 @@ constexpr double kFade = 0.85;
 // Of a mean over the windows in which an object was used.
 constexpr double kNewUse = 0.3;
 constexpr std::size_t kSamples = 2048;
+constexpr std::size_t kPiece = 2048;
+constexpr std::size_t kAges = AdaptiveHeat::kAges;
+constexpr std::size_t kSizes = AdaptiveHeat::kSizes;
 
 // 0, 1, 2 and 3 windows apart, then by powers of two. A table, for every object
 // asks in every window.
@@ -34,6 +39,49 @@ std::uint8_t power_class(std::int32_t windows) {
   const auto w = static_cast<std::uint32_t>(std::max(windows, 0));
   return static_cast<std::uint8_t>(
       std::min(static_cast<int>(std::bit_width(w)), 7));
+}
+
+// What is foretold by how long ago something was and by a class, with its
+// weight.
+struct ByAge {
+  std::int32_t window;
+  const std::array<double, kAges * kAges>& table;
+};
+
+// An object that was never used has 0 in `used`, so that any class will do.
+void add_reuse(std::span<double> density, const ByAge& by,
+               const std::int32_t* last, const std::uint8_t* waited,
+               const double* used) {
+  const double* const table = by.table.data();
+  const std::int32_t window = by.window;
+  for (std::size_t i = 0; i < density.size(); ++i) {
+    const auto ago = std::min(static_cast<std::uint32_t>(window - last[i]),
+                              std::uint32_t{kLongest});
+    const std::size_t at = kWaitClasses[ago] * kAges + waited[i];
+    density[i] += used[i] * table[at];
+  }
+}
+
+void add_life(std::span<double> density, const ByAge& by,
+              const std::int32_t* born, const std::uint8_t* lived,
+              const std::uint8_t* size,
+              const std::array<double, kSizes>& by_size) {
+  const double* const table = by.table.data();
+  const std::int32_t window = by.window;
+  for (std::size_t i = 0; i < density.size(); ++i) {
+    const std::size_t at = power_class(window - born[i]) * kAges + lived[i];
+    density[i] += table[at] + by_size[size[i]];
+  }
+}
+
+THERMOCLINE_WIDE
+void clear_absent(std::span<double> density, const std::uint8_t* size) {
+  double* const out = density.data();
+  for (std::size_t i = 0; i < density.size(); ++i) {
+    const std::uint64_t there = size[i] > 0;
+    out[i] =
+        std::bit_cast<double>(std::bit_cast<std::uint64_t>(out[i]) & -there);
+  }
 }
 
 }  // namespace
@@ -157,14 +205,18 @@ void AdaptiveHeat::foretell(const View& view) {
   }
   const double load = weight(Trait::kReads) * log_.load_ns();
   const double store = weight(Trait::kWrites) * log_.store_ns();
+  const std::size_t count = view.objects.size();
+  const ByAge by_reuse{window_, reuse};
+  const ByAge by_life{window_, life};
   const bool tables = weight(Trait::kLife) > 0 || weight(Trait::kSize) > 0;
-  for (std::size_t k = 0; k < view.objects.size(); ++k) {
-    const auto i = static_cast<ObjectId>(k);
-    double all =
-        (log_.loads(i) * load + log_.stores(i) * store) * log_.per_byte()[i];
-    if (last_[i] >= 0) all += used_[i] * reuse[reuse_class(i)];
-    if (tables) all += life[life_class(i)] + size[size_[i]];
-    density_[i] = size_[i] > 0 ? all : 0;
+  // Piece by piece, so that what was foretold is still at hand for the next.
+  for (std::size_t at = 0; at < count; at += kPiece) {
+    const std::span out(&density_[at], std::min(kPiece, count - at));
+    log_.weighted(load, store, at, out);
+    add_reuse(out, by_reuse, &last_[at], &waited_[at], &used_[at]);
+    if (tables)
+      add_life(out, by_life, &born_[at], &lived_[at], &size_[at], size);
+    clear_absent(out, &size_[at]);
   }
 }
 

@@ -31,6 +31,9 @@ namespace thermocline {
 
 class AdaptiveHeat {
  public:
+  static constexpr std::size_t kAges = 8;  // classes of reuse and life
+  static constexpr std::size_t kSizes = 64;
+
   AdaptiveHeat();
 
   /// Takes a window in.
@@ -44,8 +47,6 @@ class AdaptiveHeat {
   Traits forecast(ObjectId object) const;
 
  private:
-  static constexpr std::size_t kAges = 8;  // classes of reuse and life
-  static constexpr std::size_t kSizes = 64;
   struct Rate {  // a mean that fades
     double sum = 0;
     double of = 0;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <limits>
 
+#include "policies/wide.h"
+
 namespace thermocline {
 namespace {
 
@@ -158,11 +160,119 @@ class Taker {
   std::vector<Claim> rest_;
 };
 
+// The upper bits of a key: a sixteenth of an octave. One less than the key's
+// bits, so that 0, which claims nothing, is the last of all.
+constexpr std::uint16_t kNothing = 0xffff;
+constexpr std::size_t kUpper = 0x7fff;  // that of kNothing is no other's either
+std::uint16_t key_bucket(double key) {
+  return static_cast<std::uint16_t>((std::bit_cast<std::uint64_t>(key) - 1) >>
+                                    48);
+}
+
+THERMOCLINE_WIDE
+void sort_into_buckets(std::size_t count, const double* keys,
+                       std::uint16_t* bucket) {
+  for (std::size_t i = 0; i < count; ++i) bucket[i] = key_bucket(keys[i]);
+}
+
+// Who has room and for whom it is close, where room runs out in the bucket
+// `last` (-1: nowhere).
+THERMOCLINE_WIDE
+void split(std::size_t count, const std::uint16_t* bucket, std::int16_t last,
+           std::uint8_t* chosen, std::uint8_t* near) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::int16_t>(bucket[i]);
+    chosen[i] = at > last ? 1 : 0;
+    near[i] = at == last ? 1 : 0;
+  }
+}
+
 }  // namespace
 
 void take_best(std::span<const Claim> claims, BytesLeft& room,
                std::vector<ObjectId>& out) {
   Taker(room, out).offer_all(claims);
+}
+
+void BestFit::count(std::span<const double> keys, const ObjectColumns& columns,
+                    TierId home) {
+  bucket_.resize(keys.size());
+  held_.resize((kUpper + 1) * kLanes);
+  sort_into_buckets(keys.size(), keys.data(), bucket_.data());
+  const Bytes* const bytes = columns.bytes.data();
+  const TierId* const tier = columns.tier.data();
+  const std::uint16_t* const bucket = bucket_.data();
+  Bytes* const held = held_.data();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::size_t lane = (tier[i] == home ? 0 : 2) + i % 2;
+    Bytes& in = held[(bucket[i] & kUpper) * kLanes + lane];
+    in = sum(in, bytes[i]);
+  }
+}
+
+int BestFit::cut(BytesLeft& room) {
+  // A claim's bucket is not negative as a signed number, kNothing is.
+  int low = kNothing;
+  int high = -1;
+  for (const std::uint16_t at : bucket_) {
+    low = std::min<int>(low, at);
+    high = std::max<int>(high, static_cast<std::int16_t>(at));
+  }
+  int out = -1;
+  for (int at = high; at >= low; --at) {
+    Bytes* const held = &held_[static_cast<std::size_t>(at) * kLanes];
+    const Bytes inside = sum(held[0], held[1]);
+    const Bytes outside = sum(held[2], held[3]);
+    std::fill_n(held, kLanes, Bytes{0});
+    if (out >= 0) continue;
+    const Claim all{0, sum(inside, outside), 0, 0, outside == 0};
+    if (room.fits(all) && all.bytes != kTooMuch) {
+      room.taken += all.bytes;
+    } else if (all.bytes > 0) {
+      out = at;
+    }
+  }
+  std::fill_n(&held_[kUpper * kLanes], kLanes, Bytes{0});
+  return out;
+}
+
+void BestFit::close(BytesLeft& room) {
+  taken_.clear();
+  take_best(claims_, room, taken_);
+  for (const ObjectId i : taken_) chosen_[i] = 1;
+}
+
+void BestFit::offer(std::span<const double> keys, const ObjectColumns& columns,
+                    TierId home, BytesLeft& room) {
+  const std::size_t count_of_all = keys.size();
+  count(keys, columns, home);
+  const auto last = static_cast<std::int16_t>(cut(room));
+  chosen_.resize(count_of_all);
+  near_.resize(count_of_all);
+  const std::uint16_t* const bucket = bucket_.data();
+  std::uint8_t* const near = near_.data();
+  split(count_of_all, bucket, last, chosen_.data(), near);
+  if (last < 0) return;
+  const auto claim = [&](ObjectId i) {
+    const TierId tier = columns.tier[i];
+    return Claim{keys[i], columns.bytes[i], i, tier, tier == home};
+  };
+  claims_.clear();
+  for_each_marked(near_, [&](ObjectId i) { claims_.push_back(claim(i)); });
+  close(room);
+  const Bytes most = std::max(room.for_all, room.for_newcomers);
+  if (room.taken >= most) return;
+  const Bytes left = most - room.taken;
+  const Bytes* const bytes = columns.bytes.data();
+  for (std::size_t i = 0; i < count_of_all; ++i) {
+    near[i] = (bucket[i] < last) & (bytes[i] <= left);
+  }
+  claims_.clear();
+  for_each_marked(near_, [&](ObjectId i) {
+    const Claim one = claim(i);
+    if (room.fits(one)) claims_.push_back(one);
+  });
+  close(room);
 }
 
 }  // namespace thermocline

@@ -27,6 +27,7 @@
 // - Of more than two tiers only the fastest is chosen for. What leaves it goes
 //   to the next that has room; in a plan, to the slowest.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,7 @@
 #include "policies/region_extents.h"
 #include "policies/stay_search.h"
 #include "policies/swaps.h"
+#include "policies/wide.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -73,6 +75,16 @@ struct DeeptmOptions {
       "wall clock for these trials; then the best plan found is taken");
   }
 };
+
+THERMOCLINE_WIDE
+void keep_above(double least, std::size_t count, const double* from,
+                double* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t above = from[i] > least;
+    to[i] =
+        std::bit_cast<double>(std::bit_cast<std::uint64_t>(from[i]) & -above);
+  }
+}
 
 Result<std::unique_ptr<Decider>> make_decider(const std::string& text) {
   const std::size_t colon = text.find(':');
@@ -151,9 +163,11 @@ class Deeptm final : public Policy {
   Options options_;
   std::unique_ptr<Decider> decider_;
   AdaptiveHeat heat_;
+  std::vector<double> keys_;
+  BestFit best_;  // who is wanted in the fastest tier
+  Marks up_marks_;
+  Marks down_marks_;
   std::vector<Claim> claims_;
-  std::vector<ObjectId> hot_;
-  std::vector<std::uint8_t> wanted_;  // in the fastest tier
   std::vector<Choice> choices_;
   std::vector<std::uint8_t> answers_;
   std::vector<ObjectId> ups_;
@@ -187,25 +201,12 @@ void Deeptm::see_what_stayed() {
 }
 
 void Deeptm::choose(const View& view) {
-  const auto& density = heat_.density();
-  const auto columns = heat_.log().columns();
-  const std::size_t count = view.objects.size();
-  claims_.resize(count + 1);
-  Claim* claims = claims_.data();
   // What would not pay for a part of its own copy is cold, not less hot.
   const double least = kCold * load_ * ns_per_byte_ / horizon();
-  for (ObjectId i = 0; i < count; ++i) {
-    const double key = density[i];
-    const Bytes bytes = columns.bytes[i];
-    // No branch: which objects are hot cannot be guessed.
-    *claims = {key, bytes, i, columns.tier[i], false};
-    claims += ((key > least) & (bytes > 0)) ? 1 : 0;
-  }
+  keys_.resize(view.objects.size());
+  keep_above(least, keys_.size(), heat_.density().data(), keys_.data());
   BytesLeft all{0, room(view), room(view)};
-  hot_.clear();
-  take_best({claims_.data(), claims}, all, hot_);
-  wanted_.assign(view.objects.size(), 0);
-  for (const ObjectId i : hot_) wanted_[i] = 1;
+  best_.offer(keys_, heat_.log().columns(), 0, all);
   hot_share_ = share_of_hot();
 }
 
@@ -214,10 +215,11 @@ double Deeptm::share_of_hot() const {
   double hot = 0;
   double all = 0;
   const auto& log = heat_.log();
+  const Marks& wanted = best_.chosen();
   for (const auto& one : log.touched()) {
     const double lost = one.loads * log.load_ns() + one.stores * log.store_ns();
     all += lost;
-    if (one.object < wanted_.size() && wanted_[one.object] != 0) hot += lost;
+    if (one.object < wanted.size() && wanted[one.object] != 0) hot += lost;
   }
   return all > 0 ? hot / all : -1;
 }
@@ -272,24 +274,9 @@ Choice Deeptm::choice(const View& view, const Claim& hot,
 // is not wanted may leave: downs_.
 void Deeptm::ask(const View& view) {
   const auto columns = heat_.log().columns();
-  const std::size_t count = view.objects.size();
-  // No branch here either: each is written to both lists, and counted in one.
-  ups_.resize(count + 1);
-  downs_.resize(count + 1);
-  ObjectId* up = ups_.data();
-  ObjectId* down = downs_.data();
-  for (ObjectId i = 0; i < count; ++i) {
-    const bool movable = columns.movable[i] != 0;
-    const bool there = columns.bytes[i] > 0;
-    const bool can = movable & there;
-    const bool want = wanted_[i] != 0;
-    const bool fast = columns.tier[i] == 0;
-    *up = *down = i;
-    up += (can & want & !fast) ? 1 : 0;
-    down += (can & !want & fast) ? 1 : 0;
-  }
-  ups_.resize(static_cast<std::size_t>(up - ups_.data()));
-  downs_.resize(static_cast<std::size_t>(down - downs_.data()));
+  mark_swaps(columns, best_.chosen(), best_.chosen(), up_marks_, down_marks_);
+  ups_.clear();
+  for_each_marked(up_marks_, [this](ObjectId i) { ups_.push_back(i); });
   choices_.clear();
   for (const ObjectId i : ups_) {
     choices_.push_back(choice(
@@ -310,9 +297,9 @@ void Deeptm::ask(const View& view) {
 void Deeptm::choose_leavers(Bytes needed) {
   const auto columns = heat_.log().columns();
   claims_.clear();
-  for (const ObjectId i : downs_) {
+  for_each_marked(down_marks_, [&](ObjectId i) {
     claims_.push_back({heat_.density()[i], columns.bytes[i], i, 0, true});
-  }
+  });
   const auto colder = [](const Claim& a, const Claim& b) {
     return a.key != b.key ? a.key < b.key : a.id < b.id;
   };

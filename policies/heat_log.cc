@@ -1,12 +1,13 @@
 #include "policies/heat_log.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "estimator/access_cost.h"
 #include "estimator/tier_of.h"
-#include "policies/tier_use.h"
+#include "policies/wide.h"
 
 namespace thermocline {
 namespace {
@@ -21,6 +22,27 @@ double loss(double slow, double fast) {
 
 // Long before counts of a window, in units, could overflow.
 constexpr double kSmallestUnit = 0x1p-200;
+
+struct Weights {
+  double least_loads = 0;
+  double least_stores = 0;
+  double load_ns = 0;
+  double store_ns = 0;
+  double unit = 0;
+};
+THERMOCLINE_WIDE
+void weigh(std::size_t count, const double* loads, const double* stores,
+           const double* per_byte, Weights by, double* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    // No branch: which of the objects are hot cannot be guessed.
+    const std::uint64_t hot =
+        (loads[i] >= by.least_loads) | (stores[i] >= by.least_stores);
+    const double heat =
+        (loads[i] * by.load_ns + stores[i] * by.store_ns) * by.unit;
+    out[i] = std::bit_cast<double>(
+        std::bit_cast<std::uint64_t>(heat * per_byte[i]) & -hot);
+  }
+}
 
 std::string whole(double count) { return std::to_string(std::llround(count)); }
 
@@ -40,59 +62,71 @@ void HeatLog::see(const View& view) {
   bytes_.resize(count);
   per_byte_.resize(count);
   tier_.resize(count, kNoTier);
-  movable_.resize(count, 1);
+  movable_.resize(count);
   touched_.resize(count + 1);
   resized_.resize(count + 1);
   note(view);
 }
 
-// One pass, for the view of a large job is more than a processor caches; what
-// it adds up stays in registers.
+// One pass, for the view of a large job is more than a processor caches. Where
+// an object lies and how much of it changes seldom; what was accessed, which
+// nobody can guess, is listed without a branch and added afterwards.
 void HeatLog::note(const View& view) {
+  resized_end_ = 0;
+  for (auto i = static_cast<ObjectId>(view.objects.size()); i < seen_; ++i) {
+    change(i, 0, tier_[i], 0);  // a view seldom has fewer objects than before
+  }
+  seen_ = view.objects.size();
+  Touched* touched = touched_.data();
+  const Bytes* const bytes = bytes_.data();
+  const TierId* const tier = tier_.data();
+  const std::uint8_t* const movable = movable_.data();
+  for (const ObjectView& now : view.objects) {
+    const ObjectId i = now.id;
+    __builtin_prefetch(&now + 24);
+    const std::uint8_t can = now.movable & (now.bytes > 0) ? 1 : 0;
+    if ((bytes[i] != now.bytes) | (tier[i] != now.tier) | (movable[i] != can)) {
+      change(i, now.bytes, now.tier, can);
+    }
+    *touched = {i, now.loads, now.stores};
+    touched += (now.loads > 0) | (now.stores > 0) ? 1 : 0;
+  }
+  touched_end_ = static_cast<std::size_t>(touched - touched_.data());
+  used_.resize(view.tiers.size());
+  for (std::size_t t = 0; t < view.tiers.size(); ++t) {
+    used_[t] = std::max(lying_[t], view.tiers[t].used);
+  }
+  add_touched();
+}
+
+void HeatLog::change(ObjectId i, Bytes bytes, TierId tier,
+                     std::uint8_t movable) {
+  lying_[tier_[i]] -= bytes_[i];
+  lying_[tier] += bytes;
+  tier_[i] = tier;
+  movable_[i] = movable;
+  if (bytes_[i] == bytes) return;
+  bytes_[i] = bytes;
+  per_byte_[i] = bytes > 0 ? 1 / static_cast<double>(bytes) : 0;
+  resized_[resized_end_++] = i;
+}
+
+void HeatLog::add_touched() {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double per_unit = 1 / unit_;  // exact: a power of two
   double most = most_;
   double least = period_ > 0 ? period_ : kNone;
   double accesses = 0;
-  Touched* touched = touched_.data();
-  ObjectId* resized = resized_.data();
-  // By pointer: a byte that is written might be part of a vector, as far as the
-  // compiler knows.
-  Bytes* const bytes = bytes_.data();
-  double* const per_byte = per_byte_.data();
-  TierId* const tier = tier_.data();
-  std::uint8_t* const movable = movable_.data();
   double* const all_loads = loads_.data();
   double* const all_stores = stores_.data();
-  // One more, for objects in tiers that do not exist.
-  const std::size_t tiers = view.tiers.size();
-  TierSums sums(tiers + 1);
-  for (const ObjectView& now : view.objects) {
-    const ObjectId i = now.id;
-    if (bytes[i] != now.bytes) {
-      bytes[i] = now.bytes;
-      per_byte[i] = now.bytes > 0 ? 1 / static_cast<double>(now.bytes) : 0;
-      *resized++ = i;
-    }
-    tier[i] = now.tier;
-    sums.add(i, static_cast<TierId>(std::min<std::size_t>(now.tier, tiers)),
-             now.bytes);
-    movable[i] = now.movable ? 1 : 0;
-    if (!(now.loads > 0 || now.stores > 0)) continue;
-    *touched++ = {i, now.loads, now.stores};
+  for (const Touched& now : touched()) {
     accesses += now.loads + now.stores;
-    const double loads = all_loads[i] += now.loads * per_unit;
-    const double stores = all_stores[i] += now.stores * per_unit;
+    const double loads = all_loads[now.object] += now.loads * per_unit;
+    const double stores = all_stores[now.object] += now.stores * per_unit;
     most = std::max(most, std::max(loads, stores));
     least = std::min(least, std::min(now.loads > 0 ? now.loads : kNone,
                                      now.stores > 0 ? now.stores : kNone));
   }
-  resized_end_ = static_cast<std::size_t>(resized - resized_.data());
-  used_.resize(tiers);
-  for (std::size_t t = 0; t < tiers; ++t) {
-    used_[t] = std::max(sums.of(t), view.tiers[t].used);
-  }
-  touched_end_ = static_cast<std::size_t>(touched - touched_.data());
   window_accesses_ = accesses;
   most_ = most;
   period_ = least < kNone ? least : 0;
@@ -124,18 +158,18 @@ double HeatLog::density(ObjectId object) const {
 
 void HeatLog::densities(double least_loads, double least_stores,
                         std::vector<double>& out) const {
+  constexpr double kAny = std::numeric_limits<double>::denorm_min();
   out.resize(size());
-  least_loads /= unit_;
-  least_stores /= unit_;
-  for (std::size_t i = 0; i < size(); ++i) {
-    const double loads = loads_[i];
-    const double stores = stores_[i];
-    // No branch: which of the objects are hot cannot be guessed.
-    const bool hot = ((loads > 0) & (loads >= least_loads)) |
-                     ((stores > 0) & (stores >= least_stores));
-    const double heat = (loads * load_ns_ + stores * store_ns_) * unit_;
-    out[i] = hot ? heat * per_byte_[i] : 0;
-  }
+  weigh(size(), loads_.data(), stores_.data(), per_byte_.data(),
+        {std::max(kAny, least_loads / unit_),
+         std::max(kAny, least_stores / unit_), load_ns_, store_ns_, unit_},
+        out.data());
+}
+
+void HeatLog::weighted(double load, double store, std::size_t first,
+                       std::span<double> out) const {
+  weigh(out.size(), &loads_[first], &stores_[first], &per_byte_[first],
+        {0, 0, load, store, unit_}, out.data());
 }
 
 void HeatLog::accesses_per_byte(std::vector<double>& out) const {

@@ -8,6 +8,8 @@
 // Thread safety: none. Units: estimated accesses; nanoseconds per window.
 #pragma once
 
+#include <array>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,7 +48,15 @@ class HeatLog {
   /// more than none; 0 for the others.
   void densities(double least_loads, double least_stores,
                  std::vector<double>& out) const;
-  /// The loads and stores per byte of all objects.
+  /// Of the objects from `first` on, as many as `out` has: so much for a load
+  /// and for a store, per byte.
+  void weighted(double load, double store, std::size_t first,
+                std::span<double> out) const;
+  /// The loads and stores per byte of one object, and of all.
+  /// Requires: object < size().
+  double accesses_per_byte(ObjectId object) const {
+    return (loads_[object] + stores_[object]) * unit_ * per_byte_[object];
+  }
   void accesses_per_byte(std::vector<double>& out) const;
   /// Loads and stores of all objects in the last window, not cooled.
   double window_accesses() const { return window_accesses_; }
@@ -79,6 +89,8 @@ class HeatLog {
 
  private:
   void note(const View& view);
+  void change(ObjectId object, Bytes bytes, TierId tier, std::uint8_t movable);
+  void add_touched();
   void rescale();
 
   // Column by column, for a decision passes over all of them. Counts are kept
@@ -94,6 +106,10 @@ class HeatLog {
   std::vector<ObjectId> resized_;  // likewise
   std::size_t resized_end_ = 0;
   std::vector<Bytes> used_;  // by tier
+  // By tier, also of tiers that do not exist: what the objects take.
+  std::array<Bytes, std::numeric_limits<TierId>::max() + std::size_t{1}>
+      lying_{};
+  std::size_t seen_ = 0;  // objects of the last view
   double unit_ = 1;
   double window_accesses_ = 0;
   double most_ = 0;  // the largest count of all, in units

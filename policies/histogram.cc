@@ -32,6 +32,7 @@
 
 #include "policies/heat_log.h"
 #include "policies/packing.h"
+#include "policies/wide.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -42,9 +43,22 @@ constexpr double kHugePage = 2 << 20;
 constexpr double kWarmBelow = 0.75;  // share of the tier that the hot fill
 constexpr int kLowestThreshold = 1;
 // What pack() is told: what is hot puts out what is warm, but nothing hot.
-constexpr double kHot = 10;  // and a little more in a higher bin
-constexpr double kWarm = 1;
+constexpr int kHot = 10;  // and a little more in a higher bin
+constexpr int kWarm = 1;
 constexpr double kMargin = 1;
+
+// What is hot is worth more in a higher bin; warm is only what is fast already.
+THERMOCLINE_WIDE
+void score_bins(std::size_t count, const std::uint8_t* bin, const TierId* tier,
+                int hot, int warm, double* score) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const int is_hot = bin[i] >= hot;
+    const int is_warm = (bin[i] >= warm) & (tier[i] == 0) & (is_hot ^ 1);
+    const int worth =
+        (kBins * kHot + bin[i]) * is_hot + kBins * kWarm * is_warm;
+    score[i] = worth * (1.0 / kBins);
+  }
+}
 
 class Histogram final : public Policy {
  public:
@@ -71,10 +85,12 @@ class Histogram final : public Policy {
   std::vector<Move> decide(const View& view) override {
     log_.see(view);
     since_cooling_ += log_.window_accesses();
+    bool cooled = false;
     if (since_cooling_ >= options_.cooling * options_.sample) {
-      log_.cool();
+      cooled = log_.cool();
       since_cooling_ = 0;
     }
+    sort_into_bins(cooled);
     if (view.tiers.empty()) return {};
     count(view);
     find_threshold(static_cast<double>(view.tiers.front().capacity) *
@@ -104,27 +120,45 @@ class Histogram final : public Policy {
  private:
   // The bin of n samples is that of 2^(bin - 1) <= n < 2^bin; of less than one
   // it is 0. A double's exponent is its logarithm.
-  static int bin_of(double samples) {
+  static std::uint8_t bin_of(double samples) {
     const auto exponent =
         static_cast<int>(std::bit_cast<std::uint64_t>(samples) >> 52) - 1023;
-    return std::clamp(exponent + 1, 0, kBins - 1);
+    return static_cast<std::uint8_t>(
+        std::min(std::max(exponent + 1, 0), kBins - 1));
+  }
+
+  // Only what was accessed or has other bytes than before may have left its
+  // bin, unless all counts were halved.
+  void sort_into_bins(bool all) {
+    const double samples = kHugePage / options_.sample;
+    if (all || bin_.size() != log_.size()) {
+      log_.accesses_per_byte(score_);
+      bin_.resize(score_.size());
+      for (std::size_t i = 0; i < bin_.size(); ++i) {
+        bin_[i] = bin_of(score_[i] * samples);
+      }
+      return;
+    }
+    const auto sort = [&](ObjectId i) {
+      bin_[i] = bin_of(log_.accesses_per_byte(i) * samples);
+    };
+    for (const auto& one : log_.touched()) sort(one.object);
+    for (const ObjectId i : log_.resized()) sort(i);
   }
 
   void count(const View& view) {
-    log_.accesses_per_byte(score_);
-    bin_.resize(score_.size());
     // Neighbours are often of one bin and would wait for one another's sum:
     // every other object has sums of its own.
-    std::array<std::array<double, kBins>, 2> held{};
-    const double samples = kHugePage / options_.sample;
+    std::array<std::array<Bytes, 2>, kBins> held{};
     const Bytes* const bytes = log_.bytes().data();
+    const std::uint8_t* const bin = bin_.data();
     for (std::size_t i = 0; i < view.objects.size(); ++i) {
-      const int bin = bin_of(score_[i] * samples);
-      bin_[i] = static_cast<std::uint8_t>(bin);
-      held[i % 2][static_cast<std::size_t>(bin)] +=
-          static_cast<double>(bytes[i]);
+      held[bin[i]][i % 2] += bytes[i];
     }
-    for (std::size_t b = 0; b < kBins; ++b) held_[b] = held[0][b] + held[1][b];
+    for (std::size_t b = 0; b < kBins; ++b) {
+      held_[b] =
+          static_cast<double>(held[b][0]) + static_cast<double>(held[b][1]);
+    }
   }
 
   void find_threshold(double room) {
@@ -142,18 +176,9 @@ class Histogram final : public Policy {
   }
 
   void judge(const View& view) {
-    // By bin, of objects in the fastest tier and elsewhere.
-    std::array<std::array<double, kBins>, 2> worth{};
-    for (int bin = 0; bin < kBins; ++bin) {
-      const auto b = static_cast<std::size_t>(bin);
-      const double hot = kHot + static_cast<double>(bin) / kBins;
-      worth[0][b] = bin >= hot_ ? hot : bin >= warm_ ? kWarm : 0;
-      worth[1][b] = bin >= hot_ ? hot : 0;
-    }
-    const TierId* const tier = log_.tier().data();
-    for (std::size_t i = 0; i < view.objects.size(); ++i) {
-      score_[i] = worth[tier[i] == 0 ? 0 : 1][bin_[i]];
-    }
+    score_.resize(view.objects.size());
+    score_bins(score_.size(), bin_.data(), log_.tier().data(), hot_, warm_,
+               score_.data());
   }
 
   Options options_;

@@ -16,7 +16,7 @@ namespace thermocline {
 struct ObjectColumns {
   std::span<const Bytes> bytes;
   std::span<const TierId> tier;
-  std::span<const std::uint8_t> movable;  // 0 or 1
+  std::span<const std::uint8_t> movable;  // 1, or 0: or nothing is there
   std::span<const Bytes> used;            // by tier, as tier_use() has it
 };
 

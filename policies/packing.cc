@@ -1,16 +1,16 @@
 #include "policies/packing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "policies/best_fit.h"
+#include "policies/packing_passes.h"
 #include "policies/tier_use.h"
 
 namespace thermocline {
 namespace {
-
-constexpr double kMostWorth = 1e100;
 
 // Fits `bytes` into `limit` of which `used` is taken, without overflow.
 bool fits(Bytes used, Bytes bytes, Bytes limit) {
@@ -52,13 +52,33 @@ class Leavers {
 // Large and wanted again in the next window: kept, for fresh memory costs more
 // than the decision.
 struct Scratch {
-  std::vector<Claim> valued;
-  std::vector<Claim> some;
+  std::vector<Bytes> bytes;
+  std::vector<TierId> tier;
+  Marks given;
   std::vector<double> padded;
-  std::vector<ObjectId> idle;
-  std::vector<ObjectId> chosen;
+  std::vector<double> keys;
+  BestFit best;
+  Marks movable;
+  Marks idle;
+  Marks up;
+  Marks down;
   std::vector<TierId> target;
 };
+
+// What the view says, in columns.
+ObjectColumns columns_of(const View& view, std::vector<Bytes>& used,
+                         Scratch& scratch) {
+  scratch.bytes.clear();
+  scratch.tier.clear();
+  scratch.given.clear();
+  for (const ObjectView& one : view.objects) {
+    scratch.bytes.push_back(one.bytes);
+    scratch.tier.push_back(one.tier);
+    scratch.given.push_back(one.movable && one.bytes > 0 ? 1 : 0);
+  }
+  used = tier_use(view);
+  return {scratch.bytes, scratch.tier, scratch.given, used};
+}
 
 // One call's worth of bookkeeping. plan() decides where everything would lie
 // with an unlimited budget; drain() and promote() make as much of it true as
@@ -67,45 +87,30 @@ struct Scratch {
 // Objects of no value in the slowest tier stay there and are looked at once.
 class Packer {
  public:
-  Packer(const View& view, const ObjectColumns* columns,
+  Packer(const View& view, const ObjectColumns& columns,
          std::span<const double> score, const PackOptions& options,
          Scratch& scratch)
       : view_(view),
         columns_(columns),
-        score_(score),
+        count_(view.objects.size()),
+        bytes_(columns.bytes.data()),
+        tier_(columns.tier.data()),
+        movable_(columns.movable.data()),
         scratch_(scratch),
+        score_(padded(score)),
         target_(scratch.target),
         stay_(1 + std::max(0.0, options.hysteresis)),
         fill_(std::clamp(options.fill, 0.0, 1.0)),
         budget_(view.budget),
-        used_(view.tiers.size(), 0),
-        fixed_(view.tiers.size(), 0),
-        idle_bytes_(view.tiers.size(), 0),
+        used_(columns.used.begin(), columns.used.end()),
+        before_(used_),
+        idle_moves_(view.tiers.size(), 0),
         leavers_(view.tiers.size()) {}
 
   std::vector<Move> run() {
-    if (view_.tiers.size() < 2) return {};
-    if (columns_ != nullptr) {
-      const Bytes* const bytes = columns_->bytes.data();
-      const TierId* const tier = columns_->tier.data();
-      const std::uint8_t* const movable = columns_->movable.data();
-      gather([=](std::size_t i) -> Row {
-        return {bytes[i], tier[i], movable[i] != 0};
-      });
-    } else {
-      gather([this](std::size_t i) -> Row {
-        const ObjectView& one = view_.objects[i];
-        return {one.bytes, one.tier, one.movable};
-      });
-    }
-    target_.assign(view_.objects.size(), last());
+    gather_all();
     for (TierId t = 0; t < last(); ++t) plan(t);
-    for (const Claim& claim : valued_) sort_out(claim);
-    for (const ObjectId i : idle_) {
-      const Claim claim = idle_claim(i);
-      if (idle_bytes_[claim.tier] > 0) sort_out(claim);
-    }
-    for (auto& out : leavers_) out.arrange();
+    sort_out();
     drain();
     promote();
     demotions_.insert(demotions_.end(), promotions_.begin(), promotions_.end());
@@ -115,25 +120,16 @@ class Packer {
  private:
   TierId last() const { return static_cast<TierId>(view_.tiers.size() - 1); }
 
-  // 1 for what is more than zero, 0 for all else and NaN. By its bits, so that
-  // the compiler makes no branch of it: which of 100,000 objects are worth
-  // something cannot be guessed, and wrong guesses took half of the time.
-  static std::size_t positive(double score) {
-    constexpr auto kInfinity =
-        std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
-    return std::bit_cast<std::uint64_t>(score) - 1 < kInfinity ? 1 : 0;
+  // Scores of all objects: those beyond have none.
+  const double* padded(std::span<const double> score) {
+    if (score.size() >= count_) return score.data();
+    scratch_.padded.assign(score.begin(), score.end());
+    scratch_.padded.resize(count_, 0);
+    return scratch_.padded.data();
   }
   // Bounded, so that score * bytes stays finite; below zero and NaN are 0.
   double score(ObjectId i) const {
-    return i < score_.size() && score_[i] > 0 ? std::min(score_[i], kMostWorth)
-                                              : 0;
-  }
-  // Scores of so many objects: those beyond have none.
-  const double* padded(std::size_t count) {
-    if (score_.size() >= count) return score_.data();
-    scratch_.padded.assign(score_.begin(), score_.end());
-    scratch_.padded.resize(count, 0);
-    return scratch_.padded.data();
+    return score_[i] > 0 ? std::min(score_[i], packing::kMostWorth) : 0;
   }
   static double value(const Claim& claim) {
     return claim.key * static_cast<double>(claim.bytes);
@@ -142,120 +138,84 @@ class Packer {
     return t == last() || fits(before_[t], bytes, view_.tiers[t].capacity);
   }
 
-  struct Row {
-    Bytes bytes = 0;
-    TierId tier = 0;
-    bool movable = false;
-  };
-  // Which of the two lists an object is for is anyone's guess: it is written
-  // to both, and counted in one.
-  template <typename RowOf>
-  void gather(const RowOf& row_of) {
-    const std::size_t count = view_.objects.size();
-    auto& valued = scratch_.valued;
-    auto& idle = scratch_.idle;
-    // One more, for what is written and not counted.
-    if (valued.size() <= count) valued.resize(count + 1);
-    if (idle.size() <= count) idle.resize(count + 1);
-    Claim* claim = valued.data();
-    ObjectId* idler = idle.data();
-    const double* const scores = padded(count);
-    const std::size_t tiers = used_.size();
-    const std::size_t slowest = last();
-    const double stays[] = {stay_, 1};
-    TierSums used(tiers);
-    TierSums idle_bytes(tiers);
-    for (std::size_t k = 0; k < count; ++k) {
-      const Row one = row_of(k);
-      const auto id = static_cast<ObjectId>(k);
-      if (one.tier >= tiers) continue;
-      used.add(k, one.tier, one.bytes);
-      if (!one.movable || one.bytes == 0) {
-        fixed_[one.tier] += one.bytes;
-        continue;
-      }
-      const double worth = std::min(scores[k], kMostWorth);
-      const std::size_t worthy = positive(worth);
-      const std::size_t above = one.tier < slowest;
-      *claim = {worth * stays[one.tier != 0], one.bytes, id, one.tier,
-                one.tier == 0};
-      *idler = id;
-      idle_bytes.add(k, one.tier, (worthy - 1) & one.bytes);
-      claim += worthy;
-      idler += above & (worthy ^ 1);
+  void gather_all() {
+    for (auto* marks :
+         {&scratch_.movable, &scratch_.idle, &scratch_.up, &scratch_.down}) {
+      marks->resize(count_);
     }
-    valued_ = {valued.data(), claim};
-    idle_ = {idle.data(), idler};
-    for (std::size_t t = 0; t < tiers; ++t) {
-      const Bytes sum = used.of(t);
-      used_[t] = std::max(sum, view_.tiers[t].used);
-      fixed_[t] += used_[t] - sum;
-      idle_bytes_[t] = idle_bytes.of(t);
-    }
-    before_ = used_;
+    scratch_.keys.resize(count_);
+    target_.resize(count_);
+    packing::gather(count_, movable_, tier_, score_, last(),
+                    scratch_.movable.data(), scratch_.idle.data(),
+                    target_.data());
   }
 
-  Claim idle_claim(ObjectId i) const {
-    const ObjectView& one = view_.objects[i];
-    return {0, one.bytes, i, one.tier, false};
-  }
-
-  // Claims to tier t of those that no faster tier took: an object is worth
-  // more where it already is.
-  std::span<const Claim> valued_claims(TierId t) {
-    if (t == 0) return valued_;
-    auto& some = scratch_.some;
-    some.clear();
-    for (Claim claim : valued_) {
-      if (target_[claim.id] != last()) continue;
-      claim.inside = claim.tier == t;
-      claim.key = score(claim.id) * (claim.tier <= t ? stay_ : 1);
-      some.push_back(claim);
+  // What is of no value only keeps its place, or a slower one: by tier and id.
+  void keep_idle(TierId t, Bytes lying, BytesLeft& room) {
+    for (TierId from = 0; from < t; ++from) {
+      if (idle_moves_[from] != 0) keep_idle_of(from, t, room);
     }
-    return some;
-  }
-
-  // The same of objects of no value, which only keep their place, or a slower
-  // one: by tier and id.
-  void keep_idle(TierId t, BytesLeft& room, std::vector<ObjectId>& chosen) {
-    for (TierId from = 0; from <= t; ++from) {
-      if (idle_bytes_[from] == 0) continue;
-      if (from == t && room.fits({0, idle_bytes_[t], 0, t, true})) {
-        room.taken += idle_bytes_[t];
-        idle_bytes_[t] = 0;  // all stay: nothing more to decide on them
-        continue;
-      }
-      for (const ObjectId i : idle_) {
-        Claim claim = idle_claim(i);
-        claim.inside = from == t;
-        if (claim.tier != from || target_[i] != last()) continue;
-        if (!room.fits(claim)) continue;
-        room.taken += claim.bytes;
-        chosen.push_back(i);
-      }
+    if (lying == 0) return;
+    if (!room.fits({0, lying, 0, t, true})) {
+      idle_moves_[t] = 1;
+      return keep_idle_of(t, t, room);
     }
+    room.taken += lying;
+    auto& stays = scratch_.up;
+    for (std::size_t i = 0; i < count_; ++i) {
+      stays[i] = scratch_.idle[i] & static_cast<std::uint8_t>(tier_[i] == t);
+    }
+    packing::put(t, count_, stays.data(), target_.data());
   }
-
-  // Notes what has to move for the plan to come true.
-  void sort_out(Claim claim) {
-    const TierId to = target_[claim.id];
-    claim.key = score(claim.id);
-    if (to < claim.tier) wanted_.push_back(claim);
-    if (to > claim.tier) leavers_[claim.tier].add(claim);
+  void keep_idle_of(TierId from, TierId t, BytesLeft& room) {
+    for_each_marked(scratch_.idle, [&](ObjectId i) {
+      if (tier_[i] != from || target_[i] != last()) return;
+      if (!room.fits({0, bytes_[i], i, from, from == t})) return;
+      room.taken += bytes_[i];
+      target_[i] = t;
+    });
   }
 
   void plan(TierId t) {
     const Bytes capacity = view_.tiers[t].capacity;
-    BytesLeft room{fixed_[t], capacity, capacity};
+    const packing::Lying here =
+        packing::lying_in(t, count_, tier_, bytes_, scratch_.movable.data(),
+                          scratch_.idle.data());
+    BytesLeft room{used_[t] - here.movable, capacity, capacity};
     if (fill_ < 1) {
       room.for_newcomers = static_cast<Bytes>(
           std::min(static_cast<double>(capacity) * fill_, 9e18));
     }
-    auto& chosen = scratch_.chosen;
-    chosen.clear();
-    take_best(valued_claims(t), room, chosen);
-    keep_idle(t, room, chosen);
-    for (const ObjectId i : chosen) target_[i] = t;
+    packing::mark_claims(count_, target_.data(), last(),
+                         scratch_.movable.data(), scratch_.idle.data(),
+                         scratch_.up.data());
+    packing::claim(t, stay_, count_, score_, tier_, scratch_.up.data(),
+                   scratch_.keys.data());
+    scratch_.best.offer(scratch_.keys, columns_, t, room);
+    packing::put(t, count_, scratch_.best.chosen().data(), target_.data());
+    keep_idle(t, here.idle, room);
+  }
+
+  bool overfull() const {
+    for (TierId t = 0; t < last(); ++t) {
+      if (used_[t] > view_.tiers[t].capacity) return true;
+    }
+    return false;
+  }
+
+  // Notes what has to move for the plan to come true.
+  void sort_out() {
+    packing::compare(count_, tier_, target_.data(), scratch_.up.data(),
+                     scratch_.down.data());
+    const auto claim_of = [this](ObjectId i) -> Claim {
+      return {score(i), bytes_[i], i, tier_[i], false};
+    };
+    for_each_marked(scratch_.up,
+                    [&](ObjectId i) { wanted_.push_back(claim_of(i)); });
+    if (wanted_.empty() && !overfull()) return;  // nobody has to make room
+    for_each_marked(scratch_.down,
+                    [&](ObjectId i) { leavers_[tier_[i]].add(claim_of(i)); });
+    for (auto& out : leavers_) out.arrange();
   }
 
   void demote(const Claim& claim) {
@@ -340,9 +300,13 @@ class Packer {
   }
 
   const View& view_;
-  const ObjectColumns* columns_;  // none: all is read from the view
-  std::span<const double> score_;
+  const ObjectColumns& columns_;
+  std::size_t count_;
+  const Bytes* bytes_;  // by object
+  const TierId* tier_;
+  const std::uint8_t* movable_;
   Scratch& scratch_;
+  const double* score_;
   std::vector<TierId>& target_;
   double stay_;
   double fill_;
@@ -351,11 +315,8 @@ class Packer {
   // The same without the room that promotions free: demotions go first, and
   // must not count on it.
   std::vector<Bytes> before_;
-  std::vector<Bytes> fixed_;        // by tier, what cannot be moved
-  std::span<const Claim> valued_;   // movable, of some value
-  std::span<const ObjectId> idle_;  // of none, and not in the slowest tier
-  // Of those, by tier, that may have to go; 0 once it is known that all stay.
-  std::vector<Bytes> idle_bytes_;
+  // By tier: whether some that is of no value there may have to go.
+  std::vector<std::uint8_t> idle_moves_;
   std::vector<Claim> wanted_;
   std::vector<Leavers> leavers_;  // by tier
   std::vector<Move> demotions_;
@@ -364,17 +325,20 @@ class Packer {
 
 }  // namespace
 
-std::vector<Move> pack(const View& view, std::span<const double> score,
-                       const PackOptions& options) {
-  static thread_local Scratch scratch;
-  return Packer(view, nullptr, score, options, scratch).run();
-}
-
 std::vector<Move> pack(const View& view, const ObjectColumns& columns,
                        std::span<const double> score,
                        const PackOptions& options) {
+  if (view.tiers.size() < 2) return {};
   static thread_local Scratch scratch;
-  return Packer(view, &columns, score, options, scratch).run();
+  return Packer(view, columns, score, options, scratch).run();
+}
+
+std::vector<Move> pack(const View& view, std::span<const double> score,
+                       const PackOptions& options) {
+  static thread_local Scratch scratch;
+  std::vector<Bytes> used;
+  const ObjectColumns columns = columns_of(view, used, scratch);
+  return pack(view, columns, score, options);
 }
 
 std::vector<Move> pack_full(const View& view, std::span<const double> score,

@@ -17,11 +17,8 @@ class Planner : public Policy {
   std::vector<Move> decide(const View& view) final {
     log_.see(view);
     log_.cool();
-    std::vector<double> score(view.objects.size());
-    for (std::size_t i = 0; i < score.size(); ++i) {
-      score[i] = log_.density(static_cast<ObjectId>(i));
-    }
-    return pack(view, score);
+    log_.densities(0, 0, score_);
+    return pack(view, log_.columns(), score_);
   }
   double heat(ObjectId object) const final { return log_.heat(object); }
   std::string explain(ObjectId object) const final {
@@ -33,6 +30,7 @@ class Planner : public Policy {
 
  private:
   HeatLog log_;
+  std::vector<double> score_;
 };
 
 }  // namespace thermocline

@@ -30,6 +30,7 @@
 // - Of more than two tiers, only the fastest is chosen for. What leaves it goes
 //   to the next that has room.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 
@@ -38,6 +39,7 @@
 #include "policies/heat_log.h"
 #include "policies/hot_change.h"
 #include "policies/swaps.h"
+#include "policies/wide.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -60,7 +62,11 @@ class Average {
     keep_ *= 1 - alpha;
     alpha_ = alpha;
     if (keep_ >= kSmallestUnit) return;
-    for (double& one : value_) one *= keep_;
+    if (keep_ > 0) {
+      for (double& one : value_) one *= keep_;
+    } else {
+      std::ranges::fill(value_, 0);  // an average of one window
+    }
     keep_ = 1;
   }
   void add(ObjectId object, double lost) {
@@ -76,6 +82,46 @@ class Average {
   double keep_ = 1;
   double alpha_ = 1;
 };
+
+// Scores, whether they are at least what they were, and the same per byte. No
+// branch here and below: what an object is like nobody could guess.
+struct Weights {
+  double keep_late = 0;  // of averages, as they have faded
+  double keep_early = 0;
+  double recent = 0;  // 0 to 1
+  double cold = 0;    // what scores less scores nothing
+};
+THERMOCLINE_WIDE
+void weigh(std::size_t count, const double* __restrict late,
+           const double* __restrict early, const double* __restrict per_byte,
+           Weights by, double* __restrict score, std::uint8_t* __restrict rose,
+           double* __restrict keys) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double all = by.recent * (late[i] * by.keep_late) +
+                       (1 - by.recent) * (early[i] * by.keep_early);
+    // In bits, which are ordered as the numbers are, for none is negative.
+    const std::uint64_t warm = all >= by.cold;
+    const auto now = std::bit_cast<std::uint64_t>(all) & -warm;
+    const auto before = std::bit_cast<std::int64_t>(score[i]);
+    rose[i] =
+        static_cast<std::uint8_t>(static_cast<std::int64_t>(now) >= before);
+    score[i] = std::bit_cast<double>(now);
+    keys[i] = std::bit_cast<double>(now) * per_byte[i];
+  }
+}
+
+// Those that were not chosen begin anew.
+THERMOCLINE_WIDE
+void grow_older(std::size_t count, const std::uint8_t* chosen,
+                const std::uint8_t* rose, std::uint16_t* age,
+                std::uint8_t* ready) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const int aged = (age[i] + (age[i] < 65535 ? 1 : 0)) * chosen[i];
+    age[i] = static_cast<std::uint16_t>(aged);
+    const int steady = (aged >= kRounds) & rose[i];
+    ready[i] = static_cast<std::uint8_t>((aged > 0) & (ready[i] | steady));
+  }
+}
 
 class RecencyFrequency final : public Policy {
  public:
@@ -159,7 +205,8 @@ class RecencyFrequency final : public Policy {
     age_.resize(count);
     ready_.resize(count);
     score_.resize(count);
-    before_.resize(count);
+    rose_.resize(count);
+    keys_.resize(view.objects.size());
     const Nanos window = std::max<Nanos>(1, view.window_ns);
     short_.fade(alpha(options_.short_s, window), count);
     long_.fade(alpha(options_.long_s, window), count);
@@ -183,33 +230,12 @@ class RecencyFrequency final : public Policy {
     const double recent =
         change_.changed() ? options_.recency_after_change : options_.recency;
     const double cold = std::min(log_.load_ns(), log_.store_ns());
-    before_.swap(score_);
-    const double* const late = short_.values();
-    const double* const early = long_.values();
-    const double keep_late = short_.keep();
-    const double keep_early = long_.keep();
-    // Here and below, no branch asks what an object is like: nobody could
-    // guess, and wrong guesses were half of a decision's time. Nor are columns
-    // gone through twice where once will do.
-    const std::size_t count = view.objects.size();
-    claims_.resize(count + 1);
-    Claim* end = claims_.data();
-    double* const scores = score_.data();
-    const double* const per_byte = log_.per_byte().data();
-    const auto columns = log_.columns();
-    for (ObjectId i = 0; i < count; ++i) {
-      const double sum = recent * (late[i] * keep_late) +
-                         (1 - recent) * (early[i] * keep_early);
-      const double score = sum < cold ? 0 : sum;
-      scores[i] = score;
-      *end = {score * per_byte[i], columns.bytes[i], i, columns.tier[i], false};
-      end += ((score > 0) & (columns.bytes[i] > 0)) ? 1 : 0;
-    }
+    const Weights by{short_.keep(), long_.keep(), recent, cold};
+    weigh(view.objects.size(), short_.values(), long_.values(),
+          log_.per_byte().data(), by, score_.data(), rose_.data(),
+          keys_.data());
     BytesLeft all{0, room(view), room(view)};
-    hot_.clear();
-    take_best({claims_.data(), end}, all, hot_);
-    chosen_.assign(age_.size(), 0);
-    for (const ObjectId i : hot_) chosen_[i] = 1;
+    best_.offer(keys_, log_.columns(), 0, all);
   }
 
   double density(ObjectId i, double ns) const {
@@ -232,49 +258,42 @@ class RecencyFrequency final : public Policy {
   }
 
   std::vector<Move> choose_moves(const View& view) {
-    // First which, then what of them: few move in a window.
-    const std::size_t count = view.objects.size();
-    up_ids_.resize(count + 1);
-    down_ids_.resize(count + 1);
-    ObjectId* up = up_ids_.data();
-    ObjectId* down = down_ids_.data();
     const auto columns = log_.columns();
-    std::uint16_t* const age = age_.data();
-    std::uint8_t* const ready = ready_.data();
-    const std::uint8_t* const chosen = chosen_.data();
-    const double* const score = score_.data();
-    const double* const before = before_.data();
-    for (ObjectId i = 0; i < count; ++i) {
-      // Those that were not chosen begin anew.
-      const int aged = std::min(age[i] + 1, 65535) * chosen[i];
-      age[i] = static_cast<std::uint16_t>(aged);
-      const bool steady = (aged >= kRounds) & (score[i] >= before[i]);
-      const bool is = (aged > 0) & ((ready[i] != 0) | steady);
-      ready[i] = static_cast<std::uint8_t>(is);
-      const bool movable = columns.movable[i] != 0;
-      const bool there = columns.bytes[i] > 0;
-      const bool can = movable & there;
-      const bool fast = columns.tier[i] == 0;
-      *up = *down = i;
-      up += (can & !fast & is) ? 1 : 0;
-      down += (can & fast & (chosen[i] == 0)) ? 1 : 0;
-    }
-    claim({up_ids_.data(), up}, up_);
-    claim({down_ids_.data(), down}, down_);
+    grow_older(view.objects.size(), best_.chosen().data(), rose_.data(),
+               age_.data(), ready_.data());
+    mark_swaps(columns, ready_, best_.chosen(), up_marks_, down_marks_);
+    claim(up_marks_, up_);
+    const Bytes lying = columns.used.front();
+    if (up_.empty() && lying <= view.tiers[0].capacity) return {};
+    if (lying <= view.tiers[0].capacity) keep_leavers(view, lying);
+    claim(down_marks_, down_);
     const SwapLimits limits{room(view), static_cast<double>(view.window_ns),
                             cost_};
-    return swaps(view, log_.columns(), up_, down_, limits,
+    return swaps(view, columns, up_, down_, limits,
                  [this](const Claim& hot, std::span<const Claim> leaving) {
                    return pays(hot, leaving);
                  });
   }
 
-  void claim(std::span<const ObjectId> ids, std::vector<Claim>& out) const {
+  // Of those that may leave, as many as make room for what may come.
+  void keep_leavers(const View& view, Bytes lying) {
+    Bytes needed = lying > room(view) ? lying - room(view) : 0;
+    Bytes coming = 0;
+    Bytes largest = 0;
+    for (const Claim& one : up_) {
+      coming += one.bytes;
+      largest = std::max(largest, one.bytes);
+    }
+    needed += std::min(coming, view.budget) + largest;
+    keep_coldest(keys_, log_.bytes(), needed, down_marks_, held_);
+  }
+
+  void claim(const Marks& marks, std::vector<Claim>& out) const {
     out.clear();
-    for (const ObjectId i : ids) {
+    for_each_marked(marks, [&](ObjectId i) {
       out.push_back({density(i, score_[i]), log_.bytes()[i], i, log_.tier()[i],
                      log_.tier()[i] == 0});
-    }
+    });
   }
 
   Bytes room(const View& view) const {
@@ -305,15 +324,15 @@ class RecencyFrequency final : public Policy {
   HotChange change_;
   Average short_;
   Average long_;
-  std::vector<double> score_;  // by object: time lost in a window
-  std::vector<double> before_;
-  std::vector<std::uint16_t> age_;   // windows in the hot set
-  std::vector<std::uint8_t> ready_;  // to be promoted
-  std::vector<std::uint8_t> chosen_;
-  std::vector<Claim> claims_;
-  std::vector<ObjectId> hot_;
-  std::vector<ObjectId> up_ids_;
-  std::vector<ObjectId> down_ids_;
+  std::vector<double> score_;       // by object: time lost in a window
+  Marks rose_;                      // or is what it was
+  std::vector<std::uint16_t> age_;  // windows in the hot set
+  Marks ready_;                     // to be promoted
+  std::vector<double> keys_;
+  BestFit best_;  // the hot set
+  Marks up_marks_;
+  Marks down_marks_;
+  std::vector<Bytes> held_;
   std::vector<Claim> up_;
   std::vector<Claim> down_;
   double cost_ = 0;  // of a move, ns per byte

@@ -1,7 +1,10 @@
 #include "policies/swaps.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+
+#include "policies/wide.h"
 
 namespace thermocline {
 namespace {
@@ -13,6 +16,17 @@ bool hotter_last(const Claim& a, const Claim& b) {
 }
 bool colder_last(const Claim& a, const Claim& b) {
   return a.key != b.key ? a.key > b.key : a.id < b.id;
+}
+
+THERMOCLINE_WIDE
+void mark(std::size_t count, const std::uint8_t* movable, const TierId* tier,
+          const std::uint8_t* rise, const std::uint8_t* stay, std::uint8_t* up,
+          std::uint8_t* down) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto fast = static_cast<std::uint8_t>(tier[i] == 0);
+    up[i] = movable[i] & rise[i] & (fast ^ 1);
+    down[i] = movable[i] & (stay[i] ^ 1) & fast;
+  }
 }
 
 class Swapper {
@@ -143,6 +157,50 @@ std::vector<Move> swaps(const View& view, const ObjectColumns& columns,
   swapper.drain();
   swapper.bring_up(up, pays);
   return swapper.moves();
+}
+
+void mark_swaps(const ObjectColumns& columns,
+                std::span<const std::uint8_t> rise,
+                std::span<const std::uint8_t> stay, Marks& up, Marks& down) {
+  up.resize(stay.size());
+  down.resize(stay.size());
+  mark(stay.size(), columns.movable.data(), columns.tier.data(), rise.data(),
+       stay.data(), up.data(), down.data());
+}
+
+void keep_coldest(std::span<const double> keys, std::span<const Bytes> bytes,
+                  Bytes needed, Marks& marks, std::vector<Bytes>& scratch) {
+  // If those of no heat will do, the last of them: swaps() begins with them.
+  Bytes held = 0;
+  std::size_t from = marks.size();
+  while (from > 0 && held < needed) {
+    --from;
+    const int cold = marks[from] & static_cast<int>(keys[from] <= 0);
+    held += bytes[from] & -static_cast<Bytes>(cold);
+  }
+  if (held >= needed) {
+    std::fill_n(marks.begin(), from, std::uint8_t{0});
+    for (; from < marks.size(); ++from) {
+      marks[from] &= static_cast<std::uint8_t>(keys[from] <= 0);
+    }
+    return;
+  }
+  // By the upper bits of a key, sixteen buckets an octave.
+  constexpr std::size_t kBuckets = 1 << 15;
+  const auto bucket = [&](std::size_t i) {
+    const auto at = std::bit_cast<std::uint64_t>(keys[i] + 0.0) >> 48;
+    return static_cast<std::size_t>(at);
+  };
+  scratch.assign(kBuckets, 0);
+  for_each_marked(marks, [&](ObjectId i) { scratch[bucket(i)] += bytes[i]; });
+  std::size_t last = 0;
+  for (held = 0; last + 1 < kBuckets; ++last) {
+    held += scratch[last];
+    if (held >= needed) break;
+  }
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    marks[i] &= static_cast<std::uint8_t>(bucket(i) <= last);
+  }
 }
 
 }  // namespace thermocline

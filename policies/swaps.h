@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policies/best_fit.h"
+#include "policies/marks.h"
 #include "policies/object_columns.h"
 #include "policies/policy.h"
 
@@ -36,5 +37,19 @@ using Pays =
 std::vector<Move> swaps(const View& view, const ObjectColumns& columns,
                         std::span<Claim> up, std::span<Claim> down,
                         const SwapLimits& limits, const Pays& pays);
+
+/// Who may go to the fastest tier, of those that are to `rise`, and who may
+/// leave it, of all but those that are to `stay`. Requires: a mark of each kind
+/// for every object that the view has; the columns have as many or more.
+void mark_swaps(const ObjectColumns& columns,
+                std::span<const std::uint8_t> rise,
+                std::span<const std::uint8_t> stay, Marks& up, Marks& down);
+
+/// Takes from `marks` who is not among the coldest, by keys (at least 0): what
+/// stays marked holds `needed` bytes, if all did, and as few more as keys that
+/// are nearly alike allow. What may leave is often half of all memory, and few
+/// do. Keeps its memory in `scratch`.
+void keep_coldest(std::span<const double> keys, std::span<const Bytes> bytes,
+                  Bytes needed, Marks& marks, std::vector<Bytes>& scratch);
 
 }  // namespace thermocline

@@ -95,5 +95,66 @@ TEST(BestFit, SumsOfAbsurdSizesDoNotWrapAround) {
   EXPECT_THAT(took(claims, {0, ~Bytes{0}, ~Bytes{0}}), ElementsAre(0, 2));
 }
 
+// Objects as columns; keys of 0 claim nothing.
+struct Objects {
+  std::vector<double> keys;
+  std::vector<Bytes> bytes;
+  std::vector<TierId> tier;
+  Marks movable;
+  std::vector<Bytes> used;
+
+  std::vector<ObjectId> took(BestFit& best, TierId home, BytesLeft room) const {
+    best.offer(keys, {bytes, tier, movable, used}, home, room);
+    std::vector<ObjectId> out;
+    for_each_marked(best.chosen(), [&](ObjectId i) { out.push_back(i); });
+    return out;
+  }
+  std::vector<ObjectId> by_sorting(TierId home, BytesLeft room) const {
+    std::vector<Claim> claims;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i] <= 0) continue;
+      claims.push_back({keys[i], bytes[i], static_cast<ObjectId>(i), tier[i],
+                        tier[i] == home});
+    }
+    return thermocline::by_sorting(std::move(claims), room);
+  }
+};
+
+TEST(BestFit, OfColumnsIsTheSameAsSorting) {
+  std::mt19937_64 random(7);
+  BestFit best;  // one for all: nothing is left over from call to call
+  for (int round = 0; round < 600; ++round) {
+    const auto kinds = random() % 5;
+    const TierId home = static_cast<TierId>(random() % 3);
+    Objects objects;
+    Bytes all = 0;
+    const std::size_t count = random() % 3000;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double any = static_cast<double>(random() % 100'000);
+      const double key = kinds == 0   ? 1
+                         : kinds == 1 ? std::floor(any / 20'000)
+                         : kinds == 2 ? std::exp(any / 200 - 250)
+                         : kinds == 3 ? any * 1e-310
+                                      : any;
+      objects.keys.push_back(random() % 4 == 0 ? 0 : key);
+      objects.bytes.push_back(round % 3 == 0 ? 65536 : 1 + random() % 200'000);
+      objects.tier.push_back(static_cast<TierId>(random() % 3));
+      all += objects.bytes.back();
+    }
+    BytesLeft room{all / 10 * (random() % 3), all / 10 * (random() % 8), 0};
+    room.for_all = room.for_newcomers + all / 10 * (random() % 4);
+    ASSERT_EQ(objects.took(best, home, room), objects.by_sorting(home, room))
+        << round;
+  }
+}
+
+TEST(BestFit, OfColumnsSumsOfAbsurdSizesDoNotWrapAround) {
+  const Bytes huge = ~Bytes{0} / 2 + 10;
+  Objects objects{{3, 2, 1, 0}, {huge, huge, 5, huge}, {1, 1, 1, 1}, {}, {}};
+  BestFit best;
+  EXPECT_THAT(objects.took(best, 0, {0, ~Bytes{0}, ~Bytes{0}}),
+              ElementsAre(0, 2));
+}
+
 }  // namespace
 }  // namespace thermocline
