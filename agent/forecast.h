@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -23,12 +24,12 @@ namespace thermocline {
 
 /// (N): log of the loss per decision and byte in the slowest tier, in units of
 /// the window's time over the footprint; a mean over what comes, discounted.
-inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x) {
+/// `many`: by forward_many().
+inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x,
+                                  bool many = false) {
   // Where an object lies says nothing about what comes.
-  auto blind = x.clone();
-  for (const auto column : {kSlowness, kCapacity, kFree, kBudget}) {
-    blind.select(1, column).fill_(0.0);
-  }
+  constexpr std::array<std::size_t, 4> kUnseen = {kSlowness, kCapacity, kFree,
+                                                  kBudget};
   const auto density =
       x.select(1, kLongLoads).expm1() + x.select(1, kLongStores).expm1() + 0.02;
   // What is modelled to be lost cannot exceed the window: the model overrates
@@ -36,7 +37,16 @@ inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x) {
   const auto guess = density.log() +
                      (x.select(1, kSteady).expm1() + 1e-3).log() -
                      x.select(1, kStall);
-  const auto learned = network->forward(blind);
+  torch::Tensor learned;
+  if (many) {
+    learned = forward_many(network, x, kUnseen);
+  } else {
+    auto blind = x.clone();
+    for (const auto column : kUnseen) {
+      blind.select(1, static_cast<long>(column)).fill_(0.0);
+    }
+    learned = network->forward(blind);
+  }
   return guess - advantage(learned).clamp(-8, 8);
 }
 
@@ -66,17 +76,20 @@ struct Foreseen {
 /// In blocks that a processor's cache holds together with all that is between
 /// the layers: twice as fast as all rows at once.
 inline Foreseen foresee(QNetwork& network, std::span<const float> rows) {
-  constexpr std::size_t kBlock = 2048;
+  // Fewer are decided on by the same bits as they were learned by.
+  constexpr std::size_t kMany = 16384;
   const std::size_t count = rows.size() / kFeatures;
+  const bool many = count >= kMany;
+  const std::size_t block = many ? kMany : 2048;
   Foreseen out;
   out.soon.resize(count);
   out.life.resize(count);
-  for (std::size_t from = 0; from < count; from += kBlock) {
-    const std::size_t some = std::min(kBlock, count - from);
+  for (std::size_t from = 0; from < count; from += block) {
+    const std::size_t some = std::min(block, count - from);
     const auto x = torch::from_blob(
         const_cast<float*>(&rows[from * kFeatures]),
         {static_cast<long>(some), static_cast<long>(kFeatures)});
-    const auto soon = log_forecast(network, x).exp().contiguous();
+    const auto soon = log_forecast(network, x, many).exp().contiguous();
     const auto life = x.select(1, kLife).expm1().contiguous();
     const auto there = x.select(1, kAge) > 0;
     const auto bytes = (4 * x.select(1, kSize)).exp2() * there;
