@@ -160,19 +160,25 @@ class Taker {
   std::vector<Claim> rest_;
 };
 
-// The upper bits of a key: a sixteenth of an octave. One less than the key's
-// bits, so that 0, which claims nothing, is the last of all.
-constexpr std::uint16_t kNothing = 0xffff;
-constexpr std::size_t kUpper = 0x7fff;  // that of kNothing is no other's either
-std::uint16_t key_bucket(double key) {
-  return static_cast<std::uint16_t>((std::bit_cast<std::uint64_t>(key) - 1) >>
-                                    48);
-}
+// By the upper bits of a key, a sixteenth of an octave each, from 2^-64 up to
+// 2^64; what lies beyond is in the first or the last.
+constexpr std::int32_t kLowest = (1023 - 64) * 16;
+constexpr std::int32_t kKeyBuckets = 128 * 16;
+constexpr std::uint16_t kNothing = 0xffff;  // of who claims nothing
+constexpr std::size_t kMask = 0xfff;  // makes kNothing the last of the sums
 
 THERMOCLINE_WIDE
 void sort_into_buckets(std::size_t count, const double* keys,
                        std::uint16_t* bucket) {
-  for (std::size_t i = 0; i < count; ++i) bucket[i] = key_bucket(keys[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    // One less than the key's bits: 0 becomes the largest of all.
+    const std::uint64_t bits = std::bit_cast<std::uint64_t>(keys[i]) - 1;
+    const auto top = static_cast<std::int32_t>(bits >> 48);
+    const std::int32_t above = std::max(top, kLowest) - kLowest;
+    const std::int32_t at = std::min(above, kKeyBuckets - 1);
+    const std::int32_t nothing = -static_cast<std::int32_t>(top == kNothing);
+    bucket[i] = static_cast<std::uint16_t>(at | nothing);
+  }
 }
 
 // Who has room and for whom it is close, where room runs out in the bucket
@@ -197,7 +203,7 @@ void take_best(std::span<const Claim> claims, BytesLeft& room,
 void BestFit::count(std::span<const double> keys, const ObjectColumns& columns,
                     TierId home) {
   bucket_.resize(keys.size());
-  held_.resize((kUpper + 1) * kLanes);
+  held_.resize((kMask + 1) * kLanes);
   sort_into_buckets(keys.size(), keys.data(), bucket_.data());
   const Bytes* const bytes = columns.bytes.data();
   const TierId* const tier = columns.tier.data();
@@ -205,7 +211,7 @@ void BestFit::count(std::span<const double> keys, const ObjectColumns& columns,
   Bytes* const held = held_.data();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::size_t lane = (tier[i] == home ? 0 : 2) + i % 2;
-    Bytes& in = held[(bucket[i] & kUpper) * kLanes + lane];
+    Bytes& in = held[(bucket[i] & kMask) * kLanes + lane];
     in = sum(in, bytes[i]);
   }
 }
@@ -232,7 +238,7 @@ int BestFit::cut(BytesLeft& room) {
       out = at;
     }
   }
-  std::fill_n(&held_[kUpper * kLanes], kLanes, Bytes{0});
+  std::fill_n(&held_[kMask * kLanes], kLanes, Bytes{0});
   return out;
 }
 
