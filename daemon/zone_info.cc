@@ -25,16 +25,17 @@ struct Zone {
   std::uint64_t usable() const {
     return free > low + reserve ? free - low - reserve : 0;
   }
+  std::uint64_t missing() const { return free < low ? low - free : 0; }
 };
 
-}  // namespace
-
-std::optional<Bytes> usable_free_bytes(std::string_view text, int node) {
+// Adds up `pages` of each of the node's zones.
+std::optional<Bytes> sum(std::string_view text, int node,
+                         std::uint64_t (Zone::*pages)() const) {
   // "Node 0, zone   Normal" begins a zone; of its lines these matter:
   // "  pages free     2872889", "        low      18698",
   // "        protection: (0, 3019, 20043, 20043, 20043)".
   const std::string wanted = "Node " + std::to_string(node) + ",";
-  std::uint64_t pages = 0;
+  std::uint64_t all = 0;
   bool inside = false;
   bool found = false;
   Zone zone;
@@ -43,7 +44,7 @@ std::optional<Bytes> usable_free_bytes(std::string_view text, int node) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.starts_with("Node ")) {
-      pages += zone.usable();
+      all += (zone.*pages)();
       zone = {};
       inside = line.starts_with(wanted);
       continue;
@@ -63,9 +64,19 @@ std::optional<Bytes> usable_free_bytes(std::string_view text, int node) {
       }
     }
   }
-  pages += zone.usable();
+  all += (zone.*pages)();
   if (!found) return std::nullopt;
-  return pages * kPage;
+  return all * kPage;
+}
+
+}  // namespace
+
+std::optional<Bytes> usable_free_bytes(std::string_view zoneinfo, int node) {
+  return sum(zoneinfo, node, &Zone::usable);
+}
+
+std::optional<Bytes> missing_free_bytes(std::string_view zoneinfo, int node) {
+  return sum(zoneinfo, node, &Zone::missing);
 }
 
 }  // namespace thermocline

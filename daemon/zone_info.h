@@ -20,4 +20,8 @@ namespace thermocline {
 /// node, or not in the kernel's form.
 std::optional<Bytes> usable_free_bytes(std::string_view zoneinfo, int node);
 
+/// The same of what the node's zones lack up to their low watermarks: what the
+/// kernel has taken for itself that no process could.
+std::optional<Bytes> missing_free_bytes(std::string_view zoneinfo, int node);
+
 }  // namespace thermocline

@@ -42,6 +42,22 @@ const char* const kTwoNodes =
     "Node 10, zone   Normal\n"
     "  pages free     77\n";
 
+TEST(ZoneInfo, BelowTheLowWatermarkSomethingIsMissing) {
+  const std::string_view below =
+      "Node 0, zone      DMA\n"
+      "  pages free     1926\n"
+      "        low      52\n"
+      "        protection: (0, 1887, 1887, 1887, 1887)\n"
+      "Node 0, zone    DMA32\n"
+      "  pages free     5365\n"
+      "        low      6726\n"
+      "        protection: (0, 0, 0, 0, 0)\n";
+  EXPECT_EQ(missing_free_bytes(below, 0), (6726 - 5365) * kPage);
+  EXPECT_EQ(usable_free_bytes(below, 0), 0U);
+  EXPECT_EQ(missing_free_bytes(kTwoNodes, 0), 0U);
+  EXPECT_EQ(missing_free_bytes(below, 1), std::nullopt);
+}
+
 TEST(ZoneInfo, WhatIsKeptIsNotFree) {
   EXPECT_EQ(usable_free_bytes(kTwoNodes, 0),
             (20000 - 3315 - 10000 + 100) * kPage);

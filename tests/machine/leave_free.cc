@@ -18,6 +18,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -32,18 +33,24 @@ constexpr std::int64_t kLargestStep = 64 << 20;
 // Page tables and the kernel's own needs move what is free by some pages.
 constexpr std::int64_t kTolerance = 64 * kPage;
 constexpr int kMaxSteps = 10000;
+constexpr std::int64_t kNoNode = std::numeric_limits<std::int64_t>::min();
 
 int fail(const std::string& why) {
   std::fprintf(stderr, "machine_leave_free: %s\n", why.c_str());
   return 1;
 }
 
-// What a process can still get on `node`, in bytes; -1 if there is none.
+// What a process can still get on `node`, less what the kernel took below its
+// watermarks: that is given back, or it has nowhere to lie and the OOM killer
+// comes. kNoNode: there is no such node.
 std::int64_t free_bytes(int node) {
   std::ifstream file("/proc/zoneinfo");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto usable = thermocline::usable_free_bytes(text, node);
-  return usable ? static_cast<std::int64_t>(*usable) : -1;
+  const auto missing = thermocline::missing_free_bytes(text, node);
+  if (!usable || !missing) return kNoNode;
+  return static_cast<std::int64_t>(*usable) -
+         static_cast<std::int64_t>(*missing);
 }
 
 // Memory that is locked on a node.
@@ -116,7 +123,8 @@ int main(int count, char** arguments) {
     return fail("usage: machine_leave_free NODE BYTES");
   }
   const int on_node = static_cast<int>(node);
-  if (free_bytes(on_node) < 0) return fail("no node " + std::to_string(node));
+  if (free_bytes(on_node) == kNoNode)
+    return fail("no node " + std::to_string(node));
   // What the page cache holds would be given back later, beyond our count.
   std::ofstream("/proc/sys/vm/drop_caches") << 1;
 
