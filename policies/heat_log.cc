@@ -84,12 +84,12 @@ void HeatLog::note(const View& view) {
   for (const ObjectView& now : view.objects) {
     const ObjectId i = now.id;
     __builtin_prefetch(&now + 24);
-    const std::uint8_t can = now.movable & (now.bytes > 0) ? 1 : 0;
+    const std::uint8_t can = (now.movable & (now.bytes > 0)) ? 1 : 0;
     if ((bytes[i] != now.bytes) | (tier[i] != now.tier) | (movable[i] != can)) {
       change(i, now.bytes, now.tier, can);
     }
     *touched = {i, now.loads, now.stores};
-    touched += (now.loads > 0) | (now.stores > 0) ? 1 : 0;
+    touched += ((now.loads > 0) | (now.stores > 0)) ? 1 : 0;
   }
   touched_end_ = static_cast<std::size_t>(touched - touched_.data());
   used_.resize(view.tiers.size());
