@@ -2,9 +2,9 @@
 //
 // observer_torch.cc gives out the link and watches the allocator, in which
 // tensors are aggregated where that is asked for; observer_torch_operators.cc
-// watches operators. Both are compiled with NDEBUG as Debian's LibTorch is, or
-// at::RecordFunction has another layout and every callback throws. They live in
-// lib/thermocline_observer_torch.so alone.
+// watches operators, observer_torch_schema.cc knows them. All are compiled with
+// NDEBUG as Debian's LibTorch is, or at::RecordFunction has another layout and
+// every callback throws. They live in lib/thermocline_observer_torch.so alone.
 #pragma once
 
 #include "tracer/aggregation.h"

@@ -16,6 +16,10 @@ const char* const kTinyJob = "tests/tracer/tiny_job.py";
 
 std::string tiny_torch_job() { return std::string(JOBS) + "/tiny_torch_job"; }
 
+std::string nested_operators_job() {
+  return std::string(JOBS) + "/nested_operators_job";
+}
+
 // Everything of one process, with the rules that must hold checked.
 struct Heard {
   std::map<ObjectId, Tensor> tensors;
@@ -71,6 +75,10 @@ struct Heard {
   }
   void take(const ObserverGoodbye&) { ++goodbyes; }
 
+  long count(const std::string& name) const {
+    return std::count_if(operators.begin(), operators.end(),
+                         [&](const auto& op) { return op.name == name; });
+  }
   const Operator* find(const std::string& name, Phase phase) const {
     for (const auto& op : operators) {
       if (op.name == name && op.phase == phase) return &op;
@@ -241,6 +249,36 @@ TEST_F(Observer, SeesALinkedProgramAndChangesNoBit) {
   EXPECT_EQ(heard.find("aten::matmul", Phase::kOptimizer), nullptr);
   EXPECT_EQ(heard.marks, (std::vector<std::string>{"step 1", "step 2"}))
       << "told when the next begins";
+}
+
+// What an operator runs inside is recorded for nobody: not at all, but for a
+// look now and then. 200 times 20 of them.
+TEST_F(Observer, WhatNobodyLooksAtIsNotRecorded) {
+  const auto job = run({nested_operators_job()});
+  int recorded = 0;
+  ASSERT_EQ(std::sscanf(job.output.c_str(), "recorded within %d", &recorded), 1)
+      << job.output;
+  EXPECT_GT(recorded, 0);
+  EXPECT_LT(recorded, 50) << "of 200";
+  const auto all = listen(job);
+  EXPECT_EQ(all.begin()->second.count("tiny::many"), 200);
+  EXPECT_EQ(all.begin()->second.count("aten::add_"), 0) << "not the topmost";
+  EXPECT_EQ(all.begin()->second.count("aten::mul_"), 1);
+}
+
+TEST_F(Observer, AnOperatorThatThrowsIsFollowedByOthers) {
+  const auto job = run({nested_operators_job(), "throws"});
+  EXPECT_NE(job.output.find("caught thirteen"), std::string::npos);
+  EXPECT_NE(job.output.find("recorded after 1"), std::string::npos);
+  EXPECT_EQ(listen(job).begin()->second.count("aten::mul_"), 1);
+}
+
+TEST_F(Observer, AnotherListenerHearsAllThatItWouldHaveHeard) {
+  const auto job = run({nested_operators_job(), "others"});
+  const auto bare =
+      run_job({nested_operators_job(), "others"}, nullptr, {.preload = false});
+  EXPECT_EQ(bare.output, job.output);
+  EXPECT_NE(job.output.find("recorded within 200"), std::string::npos);
 }
 
 TEST_F(Observer, AJobOutlivesAListenerThatNeverReads) {
