@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -61,11 +62,16 @@ std::string seconds_since(Clock::time_point began) {
   return text;
 }
 
-// Whoever measures may say when to begin: by opening the FIFO that
-// WORKLOAD_GO names.
+// Whoever measures may say when to go on, by a byte in the FIFO that
+// WORKLOAD_GO names; or not any more, by closing it.
 void await_go() {
   const char* const fifo = std::getenv("WORKLOAD_GO");
-  if (fifo != nullptr) close(open(fifo, O_RDONLY));
+  if (fifo == nullptr) return;
+  const int from = open(fifo, O_RDONLY);
+  char byte = 0;
+  while (from >= 0 && read(from, &byte, 1) < 0 && errno == EINTR) {
+  }
+  if (from >= 0) close(from);
 }
 
 }  // namespace
@@ -109,6 +115,7 @@ Result<std::uint64_t> run_workload(
     if (auto ok = hooks.end(); !ok) return ok.error();
   }
   print("done");  // and end
+  await_go();
   for (Copy& copy : copies) {
     if (!s.check) break;
     if (const Status status = copy.workload->check(); !status) {

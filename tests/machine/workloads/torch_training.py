@@ -2,7 +2,7 @@
 """Trains one of six small models, each an ordinary PyTorch program.
 
     torch_training.py mlp|cnn|resnet|transformer|dlrm|rnn
-                      [--size MIB] [--steps N]
+                      [--size MIB] [--steps N] [--batch N]
 
 Prints a checksum of every step's loss and, last, one of them all and of the
 loss on a batch that was held out, which must have fallen. The same seed gives
@@ -316,6 +316,8 @@ def options():
     parser.add_argument("--size", type=between(4, 65536), default=128,
                         metavar="MIB", help="of data and parameters, about (128)")
     parser.add_argument("--steps", type=between(1, 1000000), default=32)
+    parser.add_argument("--batch", type=between(1, 65536), metavar="N",
+                        help="examples in a step (the model's own)")
     parser.add_argument("--seed", type=between(0, 1000000), default=1)
     parser.add_argument("--threads", type=between(1, 256), default=1)
     parser.add_argument("--no-check", action="store_true",
@@ -328,6 +330,13 @@ def options():
     if not args.list and not args.name:
         parser.error("no workload named: one of " + ", ".join(sorted(KINDS)))
     return args
+
+
+def await_go():
+    """Until whoever measures writes a byte into WORKLOAD_GO, or closes it."""
+    if "WORKLOAD_GO" in os.environ:
+        with open(os.environ["WORKLOAD_GO"], "rb", buffering=0) as fifo:
+            fifo.read(1)
 
 
 def show_list(as_json):
@@ -349,16 +358,18 @@ def main():
           f"seed {args.seed}", flush=True)
     torch.manual_seed(args.seed)
     torch.set_num_threads(args.threads)
-    workload = KINDS[args.name](args.size)
+    kind = KINDS[args.name]
+    kind.batch = args.batch or kind.batch
+    workload = kind(args.size)
     before = held_out(workload, args.seed)
     total = hashlib.sha256()
     print("prepared", flush=True)
-    if "WORKLOAD_GO" in os.environ:
-        open(os.environ["WORKLOAD_GO"]).close()  # until somebody opens the FIFO
+    await_go()
     for step, (loss, seconds) in enumerate(train(workload, args)):
         total.update(struct.pack("<d", loss))
         print(f"step {step} checksum 0x{bits(loss)} seconds {seconds:.3f}", flush=True)
     print("done", flush=True)
+    await_go()
     after = held_out(workload, args.seed)
     if not args.no_check and not after < before:
         print(f"torch_training.py: {args.name}: the loss on a batch held out "

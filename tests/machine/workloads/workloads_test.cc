@@ -1,6 +1,9 @@
 // What every workload promises: the same bits for the same seed, a check that
 // passes, and one that notices a spoiled result.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -111,6 +114,34 @@ TEST(Workloads, CopiesHaveSeedsOfTheirOwn) {
   EXPECT_EQ(lines[1], "prepared");
   EXPECT_EQ(lines[4], "done");
   EXPECT_NE(*result, checksum("gups", 1));
+}
+
+// Whoever measures says when to begin, and when to go on to the checks.
+TEST(Workloads, WaitForWhoeverMeasures) {
+  const auto fifo = testing::TempDir() + "workload_go";
+  unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const int go = open(fifo.c_str(), O_RDWR | O_NONBLOCK);
+  ASSERT_GE(go, 0);
+  setenv("WORKLOAD_GO", fifo.c_str(), 1);
+  // What it said when the byte was written that it was waiting for.
+  std::vector<std::string> lines;
+  std::vector<std::size_t> said;
+  const auto result = run_workload(
+      {.name = "gups", .mebibytes = kMebibytes, .steps = 2},
+      [&](const std::string& line) {
+        lines.push_back(line);
+        char left = 0;
+        EXPECT_LT(read(go, &left, 1), 0) << "a byte nobody waited for";
+        if (line != "prepared" && line != "done") return;
+        said.push_back(lines.size());
+        EXPECT_EQ(write(go, "", 1), 1);
+      });
+  unsetenv("WORKLOAD_GO");
+  close(go);
+  unlink(fifo.c_str());
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(said, (std::vector<std::size_t>{2, 5})) << "of 6 lines";
 }
 
 TEST(Workloads, RefusesWhatItCannotRun) {
