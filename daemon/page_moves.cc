@@ -12,52 +12,6 @@
 namespace thermocline {
 namespace {
 
-// A page, and which order wants it moved.
-struct Wanted {
-  Address address = 0;
-  std::size_t order = 0;
-};
-
-// Those bound for each tier, sorted by address.
-std::vector<std::vector<Wanted>> by_tier(std::span<const MoveOrder> orders,
-                                         std::size_t tiers) {
-  std::vector<std::vector<Wanted>> out(tiers);
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (orders[i].to >= tiers) continue;
-    for (const auto address : orders[i].pages) {
-      out[orders[i].to].push_back({address, i});
-    }
-  }
-  for (auto& pages : out) {
-    std::sort(pages.begin(), pages.end(), [](const auto& a, const auto& b) {
-      return a.address < b.address;
-    });
-  }
-  return out;
-}
-
-// In how many rounds they move: one where all go to one tier.
-std::size_t rounds_of(const std::vector<std::vector<Wanted>>& bound) {
-  std::size_t most = 0;
-  std::size_t tiers = 0;
-  for (const auto& pages : bound) {
-    most = std::max(most, pages.size());
-    tiers += !pages.empty();
-  }
-  return tiers < 2 ? 1 : (most + kPagesPerRound - 1) / kPagesPerRound;
-}
-
-// Where round `round` of `rounds` begins; a huge page is in one of them.
-std::size_t begin_of(std::span<const Wanted> pages, std::size_t round,
-                     std::size_t rounds, Bytes huge) {
-  std::size_t at = pages.size() * round / rounds;
-  while (huge > 0 && at > 0 && at < pages.size() &&
-         pages[at].address / huge == pages[at - 1].address / huge) {
-    ++at;
-  }
-  return at;
-}
-
 // One page of one order, on its way.
 struct Page {
   Address address = 0;
@@ -82,11 +36,16 @@ class TierMove {
   TierMove(Kernel& kernel, const Machine& machine, int pid, TierId to)
       : kernel_(kernel), machine_(machine), pid_(pid), to_(to) {}
 
-  // Moves these, which are sorted by address.
-  void run(std::span<const Wanted> wanted, std::vector<MoveOutcome>& outcomes) {
-    for (const auto& page : wanted) {
-      pages_.push_back({page.address, page.order, kUntouched, 0, false});
+  void add(const MoveOrder& order, std::size_t index) {
+    for (const auto address : order.pages) {
+      pages_.push_back({address, index, kUntouched, 0, false});
     }
+  }
+
+  void run(std::vector<MoveOutcome>& outcomes) {
+    std::sort(pages_.begin(), pages_.end(), [](const Page& a, const Page& b) {
+      return a.address < b.address;
+    });
     list_what_is_left();
     if (query(left_)) {
       count_what_stays(outcomes);
@@ -96,7 +55,7 @@ class TierMove {
     }
     for (const auto& page : pages_) settle(page, outcomes[page.order]);
     for (auto& outcome : outcomes) {
-      if (outcome.to == to_) outcome.gone = outcome.gone || gone_;
+      if (outcome.to == to_) outcome.gone = gone_;
     }
   }
 
@@ -336,18 +295,17 @@ std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,
     outcome.pages_by_tier.assign(machine.tiers.size(), 0);
     outcomes.push_back(std::move(outcome));
   }
-  const auto bound = by_tier(orders, machine.tiers.size());
-  const std::size_t rounds = rounds_of(bound);
-  const Bytes huge = rounds > 1 ? huge_page_bytes(kernel) : 0;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    // Slowest destination first: demotions make the room for promotions.
-    for (std::size_t t = bound.size(); t-- > 0;) {
-      const auto first = begin_of(bound[t], round, rounds, huge);
-      const auto last = begin_of(bound[t], round + 1, rounds, huge);
-      if (first == last) continue;
-      TierMove(kernel, machine, pid, static_cast<TierId>(t))
-          .run(std::span(bound[t]).subspan(first, last - first), outcomes);
+  // Slowest destination first: demotions make the room for promotions.
+  for (std::size_t t = machine.tiers.size(); t-- > 0;) {
+    const auto to = static_cast<TierId>(t);
+    TierMove work(kernel, machine, pid, to);
+    bool any = false;
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      if (orders[i].to != to) continue;
+      work.add(orders[i], i);
+      any = true;
     }
+    if (any) work.run(outcomes);
   }
   return outcomes;
 }

@@ -29,11 +29,6 @@ inline constexpr int kUntouched = INT_MIN;
 inline constexpr std::size_t kPagesPerMove = 1024;
 inline constexpr std::size_t kPagesPerQuery = 4096;
 
-// Pages that move to one tier before those bound for the others have their
-// turn: a decision may swap most of a tier, and who first empties it leaves
-// fast memory unused, and what is hot slow, for all of that time.
-inline constexpr std::size_t kPagesPerRound = 2048;
-
 /// For each page its node, or -errno (ENOENT: not present), or kUntouched.
 /// Errors: kNotFound when the process has gone, kPermission, kIo.
 Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
@@ -44,10 +39,8 @@ Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
 /// orders they are of.
 std::uint64_t extents_of(std::span<const MoveOrder> orders, Bytes page);
 
-/// Carries out the orders, in rounds of the same share of the pages bound for
-/// each tier; within one, those to slower tiers first, so that what comes never
-/// needs more room than what went has left. One outcome an order, in the order
-/// given; failures are counts in it, never an error.
+/// Carries out the orders, those to slower tiers first. One outcome an order,
+/// in the order given; failures are counts in it, never an error.
 std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,
                                        int pid,
                                        std::span<const MoveOrder> orders);

@@ -216,50 +216,6 @@ TEST_F(PageMoves, DemotionsComeFirst) {
   EXPECT_EQ(order, (std::vector<int>{1, 0}));
 }
 
-// 6000 pages change places with 5000, where there is no room but theirs: in
-// three rounds, and no huge page is cut.
-TEST_F(PageMoves, BothDirectionsTakeTurns) {
-  const Address out = kBase + 512 * kPage;
-  const Address in = out + 512 * 20 * kPage;
-  kernel.add_process(kPid, out, 6000, 0);
-  kernel.add_process(kPid, in, 5000, 1);
-  kernel.room[0] = 0;
-  const MoveOrder orders[] = {{1, 1, 0, pages_from(in, 5000)},
-                              {2, 0, 1, pages_from(out, 6000)}};
-  const auto outcomes = move_pages_of(kernel, machine, kPid, orders);
-  EXPECT_EQ(outcomes[0].moved, 5000u);
-  EXPECT_EQ(outcomes[1].moved, 6000u);
-  std::vector<int> turns;
-  std::vector<std::size_t> pages;
-  for (const auto& call : kernel.calls) {
-    if (call.query) continue;
-    if (turns.empty() || turns.back() != call.node) {
-      turns.push_back(call.node);
-      pages.push_back(0);
-    }
-    pages.back() += call.pages.size();
-  }
-  EXPECT_EQ(turns, (std::vector<int>{1, 0, 1, 0, 1, 0}));
-  for (const auto count : pages)
-    EXPECT_NEAR(static_cast<double>(count), 1833, 700);
-}
-
-TEST_F(PageMoves, ATurnDoesNotCutAHugePage) {
-  const Address out = Address{4} << 30;
-  const Address in = Address{8} << 30;
-  kernel.add_process(kPid, in, 512 * 5, 1);
-  kernel.add_process(kPid, out, 512 * 5, 0);
-  for (int i = 0; i < 5; ++i) {
-    kernel.make_huge(kPid, in + 512u * i * kPage, 512);
-  }
-  const MoveOrder orders[] = {{1, 1, 0, pages_from(in, 512 * 5)},
-                              {2, 0, 1, pages_from(out, 512 * 5)}};
-  const auto outcomes = move_pages_of(kernel, machine, kPid, orders);
-  EXPECT_EQ(outcomes[0].moved, 512u * 5);
-  EXPECT_EQ(outcomes[0].dragged, 0u);
-  EXPECT_EQ(outcomes[1].moved, 512u * 5);
-}
-
 TEST_F(PageMoves, OneAddressForAHugePageThatTheKernelShows) {
   kernel.make_huge(kPid, kBase, 512);
   const auto outcome = promote(64);  // an eighth of the huge page

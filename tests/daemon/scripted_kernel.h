@@ -164,8 +164,6 @@ class ScriptedKernel final : public Kernel {
       if (left->second == 0) return false;
       --left->second;
     }
-    const auto left_behind = room.find(node_of[page]);
-    if (left_behind != room.end()) ++left_behind->second;
     node_of[page] = node;
     return true;
   }
