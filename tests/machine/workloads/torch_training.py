@@ -316,6 +316,8 @@ def options():
     parser.add_argument("--size", type=between(4, 65536), default=128,
                         metavar="MIB", help="of data and parameters, about (128)")
     parser.add_argument("--steps", type=between(1, 1000000), default=32)
+    parser.add_argument("--warm", type=between(0, 1000000), default=0, metavar="N",
+                        help="steps before the one from which on is measured")
     parser.add_argument("--batch", type=between(1, 65536), metavar="N",
                         help="examples in a step (the model's own)")
     parser.add_argument("--seed", type=between(0, 1000000), default=1)
@@ -327,6 +329,8 @@ def options():
     args = parser.parse_args()
     if args.json and not args.list:
         parser.error("--json: goes with --list only")
+    if args.warm >= args.steps:
+        parser.error(f"--warm: {args.warm} of {args.steps} steps leave none to measure")
     if not args.list and not args.name:
         parser.error("no workload named: one of " + ", ".join(sorted(KINDS)))
     return args
@@ -366,6 +370,9 @@ def main():
     print("prepared", flush=True)
     await_go()
     for step, (loss, seconds) in enumerate(train(workload, args)):
+        if step + 1 == args.warm:
+            print("warm", flush=True)
+            await_go()
         total.update(struct.pack("<d", loss))
         print(f"step {step} checksum 0x{bits(loss)} seconds {seconds:.3f}", flush=True)
     print("done", flush=True)
