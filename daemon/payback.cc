@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "traces/faded.h"
+
 namespace thermocline {
 namespace {
 
@@ -33,10 +35,10 @@ void Payback::end_window(std::span<const ObjectView> objects, Nanos length,
   const auto each = static_cast<float>(windows_a_second);
   for (std::size_t i = 0; i < objects.size(); ++i) {
     auto& rate = rates_[i];
-    rate.loads +=
-        kNew * (static_cast<float>(objects[i].loads) * each - rate.loads);
-    rate.stores +=
-        kNew * (static_cast<float>(objects[i].stores) * each - rate.stores);
+    const float loads = static_cast<float>(objects[i].loads) * each;
+    const float stores = static_cast<float>(objects[i].stores) * each;
+    rate.loads = faded(rate.loads + kNew * (loads - rate.loads));
+    rate.stores = faded(rate.stores + kNew * (stores - rate.stores));
     rate.stay_loads += static_cast<float>(objects[i].loads);
     rate.stay_stores += static_cast<float>(objects[i].stores);
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "traces/faded.h"
 #include "traces/result.h"
 
 namespace thermocline {
@@ -30,7 +31,8 @@ void RegionHeat::end_window(const SplitRegions& regions,
   rests_until_.resize(samples.size());
   rests_below_.resize(samples.size());
   for (std::size_t id = 0; id < samples.size(); ++id) {
-    samples_[id] = kDecay * samples_[id] + static_cast<float>(samples[id]);
+    samples_[id] =
+        faded(kDecay * samples_[id] + static_cast<float>(samples[id]));
   }
 }
 
