@@ -32,9 +32,26 @@ bool Managed::count(const Sample& sample) {
   }
   auto& counts = sample.access == Access::kStore ? stores_ : loads_;
   counts[*id] += sample.period;
+  fast_accesses_ += sample.period * fast_share_of(sample.source, *id);
   sampled_ += sample.period;
   ++samples_;
   return true;
+}
+
+// A region may be half fast, and which half is hot shows only where the
+// hardware says what answered: PMEM and CXL are named on their own, but another
+// socket's memory may be of any tier, and so may local memory until a slow one
+// was named.
+double Managed::fast_share_of(Source source, ObjectId id) {
+  if (source == Source::kPmem || source == Source::kCxl) {
+    slow_is_named_ = true;
+    return 0;
+  }
+  if (source == Source::kDram && slow_is_named_) return 1;
+  const Bytes bytes = target_.bytes(id);
+  return bytes > 0 ? static_cast<double>(target_.bytes(id, 0)) /
+                         static_cast<double>(bytes)
+                   : 0;
 }
 
 // Samples are told by accesses: a sample stands for as many as one does in the
@@ -108,7 +125,7 @@ void Managed::look(const Capacities& capacities) {
   objects_.resize(target_.size());
   find_neighbours();
   totals_.accesses = 0;
-  totals_.fast_accesses = 0;
+  totals_.fast_accesses = fast_accesses_;
   working_set_ = 0;
   for (ObjectId id = 0; id < objects_.size(); ++id) {
     const Bytes bytes = target_.bytes(id);
@@ -118,17 +135,15 @@ void Managed::look(const Capacities& capacities) {
     const double stores = std::max(stores_[id], told.stores);
     // Accessed and yet nothing there: what we know of it is old.
     if (loads + stores > 0 && bytes == 0) target_.want(id);
-    objects_[id] = {
-        id,       bytes,  target_.tier(id),
-        loads,    stores, !target_.bound(id) && !guards_.resting(id, window_),
-        after(id)};
+    objects_[id] = {id,
+                    after(id),
+                    bytes,
+                    loads,
+                    stores,
+                    target_.tier(id),
+                    !target_.bound(id) && !guards_.resting(id, window_)};
     totals_.accesses += accesses;
     if (accesses > 0) working_set_ += bytes;
-    if (bytes > 0) {
-      totals_.fast_accesses += accesses *
-                               static_cast<double>(target_.bytes(id, 0)) /
-                               static_cast<double>(bytes);
-    }
   }
   totals_.total_accesses += totals_.accesses;
   totals_.total_fast_accesses += totals_.fast_accesses;
@@ -304,6 +319,7 @@ void Managed::close_window() {
   std::swap(stores_, last_stores_);
   loads_.assign(target_.size(), 0);
   stores_.assign(target_.size(), 0);
+  fast_accesses_ = 0;
 }
 
 double Managed::heat(ObjectId id) const {

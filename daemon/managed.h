@@ -132,6 +132,7 @@ class Managed {
   void find_neighbours();
   void meet_neighbours(ObjectId id);
   void look(const Capacities& capacities);
+  double fast_share_of(Source source, ObjectId id);
   void judge_window(Nanos window_ns);
   std::vector<MoveOrder> orders(const std::vector<Move>& moves);
   void send(std::vector<MoveOrder> orders, const MoveTotals& totals,
@@ -157,6 +158,8 @@ class Managed {
   std::int64_t window_ = 0;
   std::vector<double> loads_;  // by region, in the current window
   std::vector<double> stores_;
+  double fast_accesses_ = 0;    // in the current window
+  bool slow_is_named_ = false;  // by the hardware, in samples
   Expected expected_;
   std::vector<double> last_loads_;
   std::vector<double> last_stores_;

@@ -81,7 +81,9 @@ struct TargetReport {
   Refusal held = Refusal::kNone;  // the brake that is on
   std::size_t blacklisted = 0;    // ranges that are left alone for now
   double accesses = 0;            // estimated, in the window
-  double fast_accesses = 0;       // of these, to bytes in the fastest tier
+  // Of these, to the fastest tier: by what the hardware said, or as much of a
+  // region's as lies there.
+  double fast_accesses = 0;
   double total_accesses = 0;
   double total_fast_accesses = 0;
   MoveTotals moves;  // since it was attached

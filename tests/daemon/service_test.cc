@@ -188,6 +188,26 @@ TEST_F(ServiceTest, MovesAndReports) {
   EXPECT_EQ(service->moves().moved_bytes(), kRegion);
 }
 
+// A region may be half fast: what answered is known where the hardware names
+// it.
+TEST_F(ServiceTest, FastAccessesAreThoseThatTheHardwareSaysAreFast) {
+  start();  // all of it is slow
+  const auto answered = [](Source source, Address address) {
+    Sample sample = at(address);
+    sample.source = source;
+    return sample;
+  };
+  sample({answered(Source::kDram, kBase), answered(Source::kRemote, kBase)});
+  EXPECT_EQ(window().targets[0].fast_accesses, 0);  // nothing tells them apart
+  sample({answered(Source::kPmem, kBase), answered(Source::kDram, kBase),
+          answered(Source::kRemote, kBase), answered(Source::kCxl, kBase)});
+  const auto report = window();
+  EXPECT_EQ(report.targets[0].accesses, 40);
+  EXPECT_EQ(report.targets[0].fast_accesses, 10);
+  EXPECT_EQ(report.targets[0].total_fast_accesses, 10);
+  EXPECT_EQ(window().targets[0].fast_accesses, 0);  // of a window, not of all
+}
+
 TEST_F(ServiceTest, ForeignSamplesAreCounted) {
   start();
   sample({at(kBase - 1), at(Address{1} << 63), at(kBase)});
