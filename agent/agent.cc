@@ -112,6 +112,15 @@ double Agent::score(std::span<const float> features,
                         out);
 }
 
+double Agent::score(std::span<const float> features,
+                    std::span<const ObjectId> due, Foretold& kept,
+                    std::vector<double>& out) const {
+  const Info& info = impl_->info;
+  return network_scores(impl_->network,
+                        {info.algorithm, info.payback, info.split}, features,
+                        due, kept, out);
+}
+
 const Agent::Info& Agent::info() const { return impl_->info; }
 
 std::vector<float> Agent::weights() const { return impl_->network->weights(); }

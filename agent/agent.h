@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/foretold.h"
 #include "traces/result.h"
+#include "traces/types.h"
 
 namespace thermocline {
 
@@ -58,6 +60,11 @@ class Agent {
   /// Returns what all objects are foreseen to lose per decision if none is
   /// fast, in windows; -1 from an algorithm that does not foresee.
   double score(std::span<const float> features, std::vector<double>& out) const;
+  /// The same of kManyObjects or more, where only the rows of `due` are others
+  /// than in the last call (FeatureTracker::due()): the other objects keep what
+  /// `out` and `kept` say of them.
+  double score(std::span<const float> features, std::span<const ObjectId> due,
+               Foretold& kept, std::vector<double>& out) const;
 
   const Info& info() const;
   std::vector<float> weights() const;

@@ -5,6 +5,7 @@
 
 #include "estimator/access_cost.h"
 #include "estimator/tier_of.h"
+#include "traces/faded.h"
 
 namespace thermocline {
 namespace {
@@ -14,6 +15,7 @@ constexpr std::size_t kReach = 4;      // neighbours on either side
 constexpr std::int32_t kForgotten = 64;  // windows of absence
 constexpr double kFewWindows = 16;       // half of kElapsed
 constexpr double kFewSamples = 8;        // half of kSeen
+constexpr std::size_t kTurns = 8;        // windows, where there are many rows
 
 // A running average: it moves by `rate` of what is new.
 class Memory {
@@ -25,7 +27,7 @@ class Memory {
   }
   double rate() const { return rate_; }
   void add(double& average, double value) const {
-    average += rate_ * (value - average);
+    average = faded(average + rate_ * (value - average));
   }
   // What an average that started from 0 would be, had it started right. Asked
   // for five times an object and window, hence the table; beyond it what was
@@ -151,9 +153,9 @@ void FeatureTracker::update(const View& view) {
   slowness_ = slowness(machine);
   history_.resize(n);
   density_.assign(n, 0);
-  summed_.assign(n + 1, 0);
-  counted_.assign(n + 1, 0);
-  rows_.assign(n * kFeatures, 0);
+  summed_.resize(n + 1);
+  counted_.resize(n + 1);
+  rows_.resize(n * kFeatures);
 
   remember_all(view, weight);
   double footprint = 0;
@@ -225,10 +227,32 @@ void FeatureTracker::update(const View& view) {
   if (!idle) {
     shared_[kSparsity] = static_cast<float>(share(untouched, counted_[n]));
   }
+  choose_due(view);
+  for (const ObjectId i : due_) {
+    const auto row = std::span(rows_).subspan(i * kFeatures, kFeatures);
+    if (view.objects[i].bytes == 0) {
+      std::ranges::fill(row, 0.0F);
+    } else {
+      write_row(view.objects[i], row);
+    }
+  }
+}
+
+void FeatureTracker::choose_due(const View& view) {
+  const std::size_t n = view.objects.size();
+  const bool all = n < kManyObjects;
+  written_.resize(n, 0);
+  due_.clear();
+  ++turn_;
   for (std::size_t i = 0; i < n; ++i) {
-    if (view.objects[i].bytes == 0) continue;
-    write_row(view.objects[i],
-              std::span(rows_).subspan(i * kFeatures, kFeatures));
+    const ObjectView& object = view.objects[i];
+    const auto there =
+        static_cast<std::uint16_t>(object.bytes == 0 ? 0 : 1 + object.tier);
+    const auto since = static_cast<std::uint32_t>(history_[i].since);
+    const bool turn = there != 0 && (since <= 1 || (i + turn_) % kTurns == 0);
+    if (!all && !turn && there == written_[i]) continue;
+    written_[i] = there;
+    due_.push_back(static_cast<ObjectId>(i));
   }
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "agent/features.h"
+#include "agent/foretold.h"
 #include "agent/network.h"
 #include "agent/price.h"
 
@@ -71,16 +72,24 @@ struct Foreseen {
   double bytes = 0;  // in mean objects
   double soon_sum = 0;
   double life_sum = 0;
+
+  /// Of one of these rows; `unit`: what life is a multiple of.
+  Outlook outlook(std::span<const float> rows, std::size_t i,
+                  double unit) const {
+    return {.soon = static_cast<double>(soon[i]),
+            .life = unit * static_cast<double>(life[i]),
+            .fast = rows[i * kFeatures + kSlowness] <= 0};
+  }
 };
 
 /// In blocks that a processor's cache holds together with all that is between
-/// the layers: twice as fast as all rows at once.
-inline Foreseen foresee(QNetwork& network, std::span<const float> rows) {
-  // Fewer are decided on by the same bits as they were learned by.
-  constexpr std::size_t kMany = 16384;
+/// the layers: twice as fast as all rows at once. `many`: by forward_many();
+/// fewer than kManyObjects are decided on by the same bits as they were learned
+/// by.
+inline Foreseen foresee(QNetwork& network, std::span<const float> rows,
+                        bool many) {
   const std::size_t count = rows.size() / kFeatures;
-  const bool many = count >= kMany;
-  const std::size_t block = many ? kMany : 2048;
+  const std::size_t block = many ? kManyObjects : 2048;
   Foreseen out;
   out.soon.resize(count);
   out.life.resize(count);
@@ -107,18 +116,46 @@ inline Foreseen foresee(QNetwork& network, std::span<const float> rows) {
 /// that is there would lose in slow memory per decision, in windows.
 inline double forecast_scores(QNetwork& network, std::span<const float> rows,
                               double payback, std::vector<double>& out) {
-  const Foreseen seen = foresee(network, rows);
+  const std::size_t count = rows.size() / kFeatures;
+  const Foreseen seen = foresee(network, rows, count >= kManyObjects);
   // Lives are relative to their mean; that is what is lost on average.
   const double unit = seen.life_sum > 0 ? seen.soon_sum / seen.life_sum : 0;
   const Horizon horizon = horizon_of(rows, payback);
   out.resize(seen.soon.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = price_of({.soon = static_cast<double>(seen.soon[i]),
-                       .life = unit * static_cast<double>(seen.life[i]),
-                       .fast = rows[i * kFeatures + kSlowness] <= 0},
-                      horizon);
+    out[i] = price_of(seen.outlook(rows, i, unit), horizon);
   }
   return seen.bytes > 0 ? seen.soon_sum / seen.bytes : 0;
+}
+
+/// The same of objects whose rows are written by turns: `rows` are those of
+/// `due` alone. What was foreseen of the others is kept.
+inline double forecast_scores(QNetwork& network, std::span<const float> rows,
+                              std::span<const ObjectId> due, double payback,
+                              Foretold& kept, std::vector<double>& out) {
+  const Foreseen seen = foresee(network, rows, true);
+  kept.resize(out.size());
+  for (std::size_t d = 0; d < due.size(); ++d) {
+    const float* const row = &rows[d * kFeatures];
+    kept.soon[due[d]] = seen.soon[d];
+    kept.life[due[d]] = seen.life[d];
+    kept.bytes[due[d]] = row[kAge] > 0 ? std::exp2(4 * row[kSize]) : 0;
+  }
+  double bytes = 0;
+  double soon = 0;
+  double life = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto weight = static_cast<double>(kept.bytes[i]);
+    bytes += weight;
+    soon += weight * static_cast<double>(kept.soon[i]);
+    life += weight * static_cast<double>(kept.life[i]);
+  }
+  const double unit = life > 0 ? soon / life : 0;
+  const Horizon horizon = horizon_of(rows, payback);
+  for (std::size_t d = 0; d < due.size(); ++d) {
+    out[due[d]] = price_of(seen.outlook(rows, d, unit), horizon);
+  }
+  return bytes > 0 ? soon / bytes : 0;
 }
 
 }  // namespace thermocline

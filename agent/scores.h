@@ -55,4 +55,28 @@ inline double network_scores(QNetwork& network, const Scoring& by,
   return -1;
 }
 
+/// The same where only the rows `due` are others than in the last call: the
+/// other objects keep their scores.
+inline double network_scores(QNetwork& network, const Scoring& by,
+                             std::span<const float> rows,
+                             std::span<const ObjectId> due, Foretold& kept,
+                             std::vector<double>& out) {
+  const c10::InferenceMode guard;
+  std::vector<float> some;
+  some.reserve(due.size() * kFeatures);
+  for (const ObjectId i : due) {
+    const auto row = rows.subspan(i * kFeatures, kFeatures);
+    some.insert(some.end(), row.begin(), row.end());
+  }
+  out.resize(rows.size() / kFeatures);
+  if (by.algorithm == "forecast") {
+    if (!by.split) join_stores(some);
+    return forecast_scores(network, some, due, by.payback, kept, out);
+  }
+  std::vector<double> scores;
+  const double foreseen = network_scores(network, by, some, scores);
+  for (std::size_t d = 0; d < due.size(); ++d) out[due[d]] = scores[d];
+  return foreseen;
+}
+
 }  // namespace thermocline

@@ -19,17 +19,18 @@ namespace thermocline {
 inline constexpr ObjectId kNoObject = std::numeric_limits<ObjectId>::max();
 
 // One object as it stands at the end of a window. Accesses are estimated
-// counts (samples times period) in this window alone.
+// counts (samples times period) in this window alone. In an order without gaps:
+// a policy reads all of them in every window.
 struct ObjectView {
   ObjectId id = 0;  // index into View::objects
-  Bytes bytes = 0;  // resident bytes; 0: nothing to place now
-  TierId tier = 0;  // where most of its bytes lie
-  double loads = 0;
-  double stores = 0;
-  bool movable = true;  // false: pinned, bound by the job, or refused lately
   // The object whose memory begins where this one's ends; kNoObject: none, or
   // nobody knows.
   ObjectId after = kNoObject;
+  Bytes bytes = 0;  // resident bytes; 0: nothing to place now
+  double loads = 0;
+  double stores = 0;
+  TierId tier = 0;      // where most of its bytes lie
+  bool movable = true;  // false: pinned, bound by the job, or refused lately
 };
 
 // A tier as this target may use it.

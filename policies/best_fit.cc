@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 
+#include "policies/capped_sum.h"
 #include "policies/wide.h"
 
 namespace thermocline {
@@ -19,9 +20,6 @@ constexpr int kRounds = 8;
 std::uint64_t bits(const Claim& claim) {
   return std::bit_cast<std::uint64_t>(claim.key + 0.0);
 }
-
-constexpr Bytes kTooMuch = std::numeric_limits<Bytes>::max();
-Bytes sum(Bytes a, Bytes b) { return b <= kTooMuch - a ? a + b : kTooMuch; }
 
 class Taker {
  public:
@@ -77,7 +75,7 @@ class Taker {
       const auto key = bits(claim);
       out.low = std::min(out.low, key);
       out.high = std::max(out.high, key);
-      out.bytes = sum(out.bytes, claim.bytes);
+      out.bytes = capped_sum(out.bytes, claim.bytes);
       out.smallest = std::min(out.smallest, claim.bytes);
       out.last_tier = std::max(out.last_tier, claim.tier);
       out.all_inside = out.all_inside & claim.inside;
@@ -108,13 +106,13 @@ class Taker {
     std::array<std::uint32_t, kBuckets> count{};
     for (const Claim& claim : claims) {
       const std::size_t at = bucket(claim);
-      held[at] = sum(held[at], claim.bytes);
+      held[at] = capped_sum(held[at], claim.bytes);
       ++count[at];
     }
     std::size_t last = 0;  // where room runs out
     std::size_t before = 0;
     for (Bytes used = 0; last + 1 < kBuckets; ++last) {
-      used = sum(used, held[last]);
+      used = capped_sum(used, held[last]);
       if (used > free || used == kTooMuch) break;
       before += count[last];
     }
@@ -160,26 +158,8 @@ class Taker {
   std::vector<Claim> rest_;
 };
 
-// By the upper bits of a key, a sixteenth of an octave each, from 2^-64 up to
-// 2^64; what lies beyond is in the first or the last.
-constexpr std::int32_t kLowest = (1023 - 64) * 16;
-constexpr std::int32_t kKeyBuckets = 128 * 16;
-constexpr std::uint16_t kNothing = 0xffff;  // of who claims nothing
-constexpr std::size_t kMask = 0xfff;  // makes kNothing the last of the sums
-
-THERMOCLINE_WIDE
-void sort_into_buckets(std::size_t count, const double* keys,
-                       std::uint16_t* bucket) {
-  for (std::size_t i = 0; i < count; ++i) {
-    // One less than the key's bits: 0 becomes the largest of all.
-    const std::uint64_t bits = std::bit_cast<std::uint64_t>(keys[i]) - 1;
-    const auto top = static_cast<std::int32_t>(bits >> 48);
-    const std::int32_t above = std::max(top, kLowest) - kLowest;
-    const std::int32_t at = std::min(above, kKeyBuckets - 1);
-    const std::int32_t nothing = -static_cast<std::int32_t>(top == kNothing);
-    bucket[i] = static_cast<std::uint16_t>(at | nothing);
-  }
-}
+// Makes the bucket of nothing the last of the sums.
+constexpr std::size_t kMask = 0xfff;
 
 // Who has room and for whom it is close, where room runs out in the bucket
 // `last` (-1: nowhere).
@@ -202,36 +182,35 @@ void take_best(std::span<const Claim> claims, BytesLeft& room,
 
 void BestFit::count(std::span<const double> keys, const ObjectColumns& columns,
                     TierId home) {
-  bucket_.resize(keys.size());
   held_.resize((kMask + 1) * kLanes);
-  sort_into_buckets(keys.size(), keys.data(), bucket_.data());
+  order_.sort(keys);
   const Bytes* const bytes = columns.bytes.data();
   const TierId* const tier = columns.tier.data();
-  const std::uint16_t* const bucket = bucket_.data();
+  const std::uint16_t* const bucket = order_.of().data();
   Bytes* const held = held_.data();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::size_t lane = (tier[i] == home ? 0 : 2) + i % 2;
     Bytes& in = held[(bucket[i] & kMask) * kLanes + lane];
-    in = sum(in, bytes[i]);
+    in = capped_sum(in, bytes[i]);
   }
 }
 
 int BestFit::cut(BytesLeft& room) {
-  // A claim's bucket is not negative as a signed number, kNothing is.
-  int low = kNothing;
+  // A claim's bucket is not negative as a signed number, that of nothing is.
+  int low = KeyBuckets::kNothing;
   int high = -1;
-  for (const std::uint16_t at : bucket_) {
+  for (const std::uint16_t at : order_.of()) {
     low = std::min<int>(low, at);
     high = std::max<int>(high, static_cast<std::int16_t>(at));
   }
   int out = -1;
   for (int at = high; at >= low; --at) {
     Bytes* const held = &held_[static_cast<std::size_t>(at) * kLanes];
-    const Bytes inside = sum(held[0], held[1]);
-    const Bytes outside = sum(held[2], held[3]);
+    const Bytes inside = capped_sum(held[0], held[1]);
+    const Bytes outside = capped_sum(held[2], held[3]);
     std::fill_n(held, kLanes, Bytes{0});
     if (out >= 0) continue;
-    const Claim all{0, sum(inside, outside), 0, 0, outside == 0};
+    const Claim all{0, capped_sum(inside, outside), 0, 0, outside == 0};
     if (room.fits(all) && all.bytes != kTooMuch) {
       room.taken += all.bytes;
     } else if (all.bytes > 0) {
@@ -255,7 +234,7 @@ void BestFit::offer(std::span<const double> keys, const ObjectColumns& columns,
   const auto last = static_cast<std::int16_t>(cut(room));
   chosen_.resize(count_of_all);
   near_.resize(count_of_all);
-  const std::uint16_t* const bucket = bucket_.data();
+  const std::uint16_t* const bucket = order_.of().data();
   std::uint8_t* const near = near_.data();
   split(count_of_all, bucket, last, chosen_.data(), near);
   if (last < 0) return;

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/key_buckets.h"
 #include "policies/marks.h"
 #include "policies/object_columns.h"
 #include "traces/types.h"
@@ -58,6 +59,8 @@ class BestFit {
 
   /// Of the last offer: who got room.
   const Marks& chosen() const { return chosen_; }
+  /// Likewise the order of the keys.
+  KeyBuckets& order() { return order_; }
 
  private:
   // Two sums of what is inside, and two of what is not: neighbours are often
@@ -71,8 +74,8 @@ class BestFit {
   int cut(BytesLeft& room);
   void close(BytesLeft& room);
 
-  std::vector<std::uint16_t> bucket_;  // by object
-  std::vector<Bytes> held_;            // by bucket and lane; all 0 in between
+  KeyBuckets order_;
+  std::vector<Bytes> held_;  // by bucket and lane; all 0 in between
   Marks chosen_;
   Marks near_;
   std::vector<Claim> claims_;

@@ -34,6 +34,7 @@
 
 #include "estimator/access_cost.h"
 #include "policies/adaptive_heat.h"
+#include "policies/capped_sum.h"
 #include "policies/region_extents.h"
 #include "policies/stay_search.h"
 #include "policies/swaps.h"
@@ -165,9 +166,9 @@ class Deeptm final : public Policy {
   AdaptiveHeat heat_;
   std::vector<double> keys_;
   BestFit best_;  // who is wanted in the fastest tier
+  KeyBuckets coldness_;
   Marks up_marks_;
   Marks down_marks_;
-  std::vector<Claim> claims_;
   std::vector<Choice> choices_;
   std::vector<std::uint8_t> answers_;
   std::vector<ObjectId> ups_;
@@ -234,13 +235,16 @@ void Deeptm::weigh(const View& view) {
     ns_per_byte_ += kCostAlpha * (view.move_ns_per_byte - ns_per_byte_);
   }
   ns_per_byte_ = std::max(ns_per_byte_, copy + kPageMoveNs / kPage);
-  double busy = 0;
+  double loads = 0;  // from slow memory
+  double stores = 0;
   const auto tier = heat_.log().columns().tier;
   for (const auto& one : heat_.log().touched()) {
-    if (tier[one.object] == 0) continue;
-    busy += transfer_ns(one.loads * kLineBytes, slow.read_bytes_per_s) +
-            transfer_ns(one.stores * kLineBytes, slow.write_bytes_per_s);
+    const double far = tier[one.object] == 0 ? 0 : 1;
+    loads += far * one.loads;
+    stores += far * one.stores;
   }
+  const double busy = transfer_ns(loads * kLineBytes, slow.read_bytes_per_s) +
+                      transfer_ns(stores * kLineBytes, slow.write_bytes_per_s);
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
   load_ = std::clamp(busy / window, kLeastLoad, 1.0);
 }
@@ -296,39 +300,11 @@ void Deeptm::ask(const View& view) {
 // Of what may leave, the coldest, twice what has to: they may not lie together.
 void Deeptm::choose_leavers(Bytes needed) {
   const auto columns = heat_.log().columns();
-  claims_.clear();
-  for_each_marked(down_marks_, [&](ObjectId i) {
-    claims_.push_back({heat_.density()[i], columns.bytes[i], i, 0, true});
-  });
-  const auto colder = [](const Claim& a, const Claim& b) {
-    return a.key != b.key ? a.key < b.key : a.id < b.id;
-  };
-  // As many as are likely to do are set apart first: what follows then looks at
-  // those alone.
-  Bytes all = 0;
-  for (const Claim& one : claims_) all += one.bytes;
-  const double share =
-      all > 0 ? 2.5 * static_cast<double>(needed) / static_cast<double>(all)
-              : 1;
-  const auto part = claims_.begin() + static_cast<std::ptrdiff_t>(
-                                          std::min(1.0, share) *
-                                          static_cast<double>(claims_.size()));
-  if (part < claims_.end()) {
-    std::nth_element(claims_.begin(), part, claims_.end(), colder);
-  }
-  std::size_t count = 0;
-  Bytes bytes = 0;
-  for (std::size_t step = 64; count < claims_.size() && bytes / 2 < needed;
-       step *= 2) {
-    const std::size_t end = std::min(claims_.size(), count + step);
-    const auto from = claims_.begin() + static_cast<std::ptrdiff_t>(count);
-    const auto nth = claims_.begin() + static_cast<std::ptrdiff_t>(end - 1);
-    std::nth_element(from, nth, nth < part ? part : claims_.end(), colder);
-    for (; count < end; ++count) bytes += claims_[count].bytes;
-  }
+  const std::span all(heat_.density());
+  coldness_.sort(all.first(down_marks_.size()));
+  coldness_.keep_lowest(columns.bytes, capped_sum(needed, needed), down_marks_);
   downs_.clear();
-  for (std::size_t i = 0; i < count; ++i) downs_.push_back(claims_[i].id);
-  std::sort(downs_.begin(), downs_.end());
+  for_each_marked(down_marks_, [this](ObjectId i) { downs_.push_back(i); });
 }
 
 std::vector<Move> Deeptm::carry_out(const View& view) {

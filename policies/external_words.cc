@@ -86,7 +86,8 @@ std::string RequestWriter::write(const View& view) {
   const std::size_t known = told_.size();
   told_.resize(count);
   for (std::size_t i = known; i < count; ++i) {
-    told_[i] = {static_cast<ObjectId>(i), 0, kNoTier, 0, 0, false};
+    told_[i] = {
+        .id = static_cast<ObjectId>(i), .tier = kNoTier, .movable = false};
   }
   json objects = json::array();
   for (std::size_t i = 0; i < count && objects.size() < most_; ++i) {

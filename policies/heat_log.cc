@@ -8,6 +8,7 @@
 #include "estimator/access_cost.h"
 #include "estimator/tier_of.h"
 #include "policies/wide.h"
+#include "traces/faded.h"
 
 namespace thermocline {
 namespace {
@@ -44,6 +45,11 @@ void weigh(std::size_t count, const double* loads, const double* stores,
   }
 }
 
+// Where an object lies and whether it may move, as the view has it.
+std::uint16_t place_of(const ObjectView& now) {
+  return static_cast<std::uint16_t>(now.tier | (now.movable ? 256 : 0));
+}
+
 std::string whole(double count) { return std::to_string(std::llround(count)); }
 
 }  // namespace
@@ -63,6 +69,7 @@ void HeatLog::see(const View& view) {
   per_byte_.resize(count);
   tier_.resize(count, kNoTier);
   movable_.resize(count);
+  place_.resize(count, kNoTier);
   touched_.resize(count + 1);
   resized_.resize(count + 1);
   note(view);
@@ -74,24 +81,28 @@ void HeatLog::see(const View& view) {
 void HeatLog::note(const View& view) {
   resized_end_ = 0;
   for (auto i = static_cast<ObjectId>(view.objects.size()); i < seen_; ++i) {
-    change(i, 0, tier_[i], 0);  // a view seldom has fewer objects than before
+    // A view seldom has fewer objects than before.
+    change(i, 0, tier_[i], 0);
   }
   seen_ = view.objects.size();
-  Touched* touched = touched_.data();
+  Touched* const touched = touched_.data();
+  std::size_t end = 0;
   const Bytes* const bytes = bytes_.data();
-  const TierId* const tier = tier_.data();
-  const std::uint8_t* const movable = movable_.data();
-  for (const ObjectView& now : view.objects) {
-    const ObjectId i = now.id;
-    __builtin_prefetch(&now + 24);
-    const std::uint8_t can = (now.movable & (now.bytes > 0)) ? 1 : 0;
-    if ((bytes[i] != now.bytes) | (tier[i] != now.tier) | (movable[i] != can)) {
-      change(i, now.bytes, now.tier, can);
+  const std::uint16_t* const place = place_.data();
+  const std::size_t count = view.objects.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const ObjectView& now = view.objects[k];
+    const auto i = static_cast<ObjectId>(k);
+    const std::uint16_t there = place_of(now);
+    if ((bytes[k] != now.bytes) | (place[k] != there)) {
+      place_[k] = there;
+      const bool can = now.movable && now.bytes > 0;
+      change(i, now.bytes, now.tier, can ? 1 : 0);
     }
-    *touched = {i, now.loads, now.stores};
-    touched += ((now.loads > 0) | (now.stores > 0)) ? 1 : 0;
+    touched[end] = {i, now.loads, now.stores};
+    end += static_cast<std::size_t>(std::max(now.loads, now.stores) > 0);
   }
-  touched_end_ = static_cast<std::size_t>(touched - touched_.data());
+  touched_end_ = end;
   used_.resize(view.tiers.size());
   for (std::size_t t = 0; t < view.tiers.size(); ++t) {
     used_[t] = std::max(lying_[t], view.tiers[t].used);
@@ -114,21 +125,36 @@ void HeatLog::change(ObjectId i, Bytes bytes, TierId tier,
 void HeatLog::add_touched() {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double per_unit = 1 / unit_;  // exact: a power of two
-  double most = most_;
-  double least = period_ > 0 ? period_ : kNone;
-  double accesses = 0;
   double* const all_loads = loads_.data();
   double* const all_stores = stores_.data();
-  for (const Touched& now : touched()) {
-    accesses += now.loads + now.stores;
+  struct Lane {
+    double most = 0;
+    double least = kNone;
+    double accesses = 0;
+  };
+  const auto add = [&](const Touched& now, Lane& lane) {
+    lane.accesses += now.loads + now.stores;
     const double loads = all_loads[now.object] += now.loads * per_unit;
     const double stores = all_stores[now.object] += now.stores * per_unit;
-    most = std::max(most, std::max(loads, stores));
-    least = std::min(least, std::min(now.loads > 0 ? now.loads : kNone,
-                                     now.stores > 0 ? now.stores : kNone));
+    lane.most = std::max(lane.most, std::max(loads, stores));
+    const double least = std::min(now.loads > 0 ? now.loads : kNone,
+                                  now.stores > 0 ? now.stores : kNone);
+    lane.least = std::min(lane.least, least);
+  };
+  // Two by turns: each would wait for the sums of the one before.
+  Lane even;
+  Lane odd;
+  const auto all = touched();
+  std::size_t i = 0;
+  for (; i + 2 <= all.size(); i += 2) {
+    add(all[i], even);
+    add(all[i + 1], odd);
   }
-  window_accesses_ = accesses;
-  most_ = most;
+  if (i < all.size()) add(all[i], even);
+  window_accesses_ = even.accesses + odd.accesses;
+  most_ = std::max({most_, even.most, odd.most});
+  const double least =
+      std::min({even.least, odd.least, period_ > 0 ? period_ : kNone});
   period_ = least < kNone ? least : 0;
 }
 
@@ -141,7 +167,7 @@ bool HeatLog::cool(double above) {
 
 void HeatLog::rescale() {
   for (auto* counts : {&loads_, &stores_}) {
-    for (double& count : *counts) count *= unit_;
+    for (double& count : *counts) count = faded(count * unit_);
   }
   most_ *= unit_;
   unit_ = 1;

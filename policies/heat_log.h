@@ -101,7 +101,8 @@ class HeatLog {
   std::vector<double> per_byte_;  // 1 / bytes, or 0
   std::vector<TierId> tier_;
   std::vector<std::uint8_t> movable_;
-  std::vector<Touched> touched_;  // the first touched_end_; never shrinks
+  std::vector<std::uint16_t> place_;  // tier and ObjectView::movable
+  std::vector<Touched> touched_;      // the first touched_end_; never shrinks
   std::size_t touched_end_ = 0;
   std::vector<ObjectId> resized_;  // likewise
   std::size_t resized_end_ = 0;

@@ -76,7 +76,10 @@ class Learned final : public Policy {
     View view = given;
     seen_.update(view);
     if (options_.online) learn(given);
-    const double foreseen = agent_.score(seen_.features(), score_);
+    const double foreseen =
+        seen_.objects() < kManyObjects
+            ? agent_.score(seen_.features(), score_)
+            : agent_.score(seen_.features(), seen_.due(), foretold_, score_);
     allowed_ = account_.allow(view, seen_, foreseen);
     view.budget = std::min(view.budget, allowed_);
     double footprint = 0;
@@ -194,6 +197,7 @@ class Learned final : public Policy {
   std::vector<double> untouched_;
   Bytes wanted_ = 0;  // in slow memory, and better in fast
   std::vector<double> score_;
+  Foretold foretold_;
   std::vector<ObjectView> objects_;  // as the last decision leaves them
   std::size_t tiers_ = 0;
   double window_s_ = 0;

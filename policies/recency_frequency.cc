@@ -40,6 +40,7 @@
 #include "policies/hot_change.h"
 #include "policies/swaps.h"
 #include "policies/wide.h"
+#include "traces/faded.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -60,27 +61,28 @@ class Average {
   void fade(double alpha, std::size_t objects) {
     value_.resize(std::max(value_.size(), objects));
     keep_ *= 1 - alpha;
-    alpha_ = alpha;
-    if (keep_ >= kSmallestUnit) return;
-    if (keep_ > 0) {
-      for (double& one : value_) one *= keep_;
-    } else {
-      std::ranges::fill(value_, 0);  // an average of one window
-    }
-    keep_ = 1;
+    if (keep_ < kSmallestUnit) rescale();
+    unit_ = alpha / keep_;
   }
-  void add(ObjectId object, double lost) {
-    value_[object] += alpha_ * lost / keep_;
-  }
+  void add(ObjectId object, double lost) { value_[object] += lost * unit_; }
   double operator[](ObjectId object) const { return value_[object] * keep_; }
   /// (*this)[i] is values()[i] * keep().
   const double* values() const { return value_.data(); }
   double keep() const { return keep_; }
 
  private:
+  void rescale() {
+    if (keep_ > 0) {
+      for (double& one : value_) one = faded(one * keep_);
+    } else {
+      std::ranges::fill(value_, 0);  // an average of one window
+    }
+    keep_ = 1;
+  }
+
   std::vector<double> value_;
   double keep_ = 1;
-  double alpha_ = 1;
+  double unit_ = 1;  // what a window's loss counts in value_
 };
 
 // Scores, whether they are at least what they were, and the same per byte. No
@@ -262,6 +264,8 @@ class RecencyFrequency final : public Policy {
     grow_older(view.objects.size(), best_.chosen().data(), rose_.data(),
                age_.data(), ready_.data());
     mark_swaps(columns, ready_, best_.chosen(), up_marks_, down_marks_);
+    best_.order().keep_highest(log_.bytes(), view.budget, kMostSwapsRefused,
+                               up_marks_);
     claim(up_marks_, up_);
     const Bytes lying = columns.used.front();
     if (up_.empty() && lying <= view.tiers[0].capacity) return {};
@@ -285,7 +289,7 @@ class RecencyFrequency final : public Policy {
       largest = std::max(largest, one.bytes);
     }
     needed += std::min(coming, view.budget) + largest;
-    keep_coldest(keys_, log_.bytes(), needed, down_marks_, held_);
+    best_.order().keep_lowest(log_.bytes(), needed, down_marks_);
   }
 
   void claim(const Marks& marks, std::vector<Claim>& out) const {
@@ -332,7 +336,6 @@ class RecencyFrequency final : public Policy {
   BestFit best_;  // the hot set
   Marks up_marks_;
   Marks down_marks_;
-  std::vector<Bytes> held_;
   std::vector<Claim> up_;
   std::vector<Claim> down_;
   double cost_ = 0;  // of a move, ns per byte

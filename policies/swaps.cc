@@ -1,15 +1,12 @@
 #include "policies/swaps.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "policies/wide.h"
 
 namespace thermocline {
 namespace {
-
-constexpr int kMostRefused = 256;
 
 bool hotter_last(const Claim& a, const Claim& b) {
   return a.key != b.key ? a.key < b.key : a.id > b.id;
@@ -53,9 +50,10 @@ class Swapper {
 
   void bring_up(std::span<Claim> up, const Pays& pays) {
     std::make_heap(up.begin(), up.end(), hotter_last);
-    int refused = 0;
+    std::size_t refused = 0;
     Bytes too_large = std::numeric_limits<Bytes>::max();
-    for (auto end = up.end(); end != up.begin() && refused < kMostRefused;) {
+    for (auto end = up.end();
+         end != up.begin() && refused < kMostSwapsRefused;) {
       std::pop_heap(up.begin(), end, hotter_last);
       const Claim& hot = *--end;
       if (hot.bytes >= too_large || !affords(hot.bytes)) {
@@ -166,41 +164,6 @@ void mark_swaps(const ObjectColumns& columns,
   down.resize(stay.size());
   mark(stay.size(), columns.movable.data(), columns.tier.data(), rise.data(),
        stay.data(), up.data(), down.data());
-}
-
-void keep_coldest(std::span<const double> keys, std::span<const Bytes> bytes,
-                  Bytes needed, Marks& marks, std::vector<Bytes>& scratch) {
-  // If those of no heat will do, the last of them: swaps() begins with them.
-  Bytes held = 0;
-  std::size_t from = marks.size();
-  while (from > 0 && held < needed) {
-    --from;
-    const int cold = marks[from] & static_cast<int>(keys[from] <= 0);
-    held += bytes[from] & -static_cast<Bytes>(cold);
-  }
-  if (held >= needed) {
-    std::fill_n(marks.begin(), from, std::uint8_t{0});
-    for (; from < marks.size(); ++from) {
-      marks[from] &= static_cast<std::uint8_t>(keys[from] <= 0);
-    }
-    return;
-  }
-  // By the upper bits of a key, sixteen buckets an octave.
-  constexpr std::size_t kBuckets = 1 << 15;
-  const auto bucket = [&](std::size_t i) {
-    const auto at = std::bit_cast<std::uint64_t>(keys[i] + 0.0) >> 48;
-    return static_cast<std::size_t>(at);
-  };
-  scratch.assign(kBuckets, 0);
-  for_each_marked(marks, [&](ObjectId i) { scratch[bucket(i)] += bytes[i]; });
-  std::size_t last = 0;
-  for (held = 0; last + 1 < kBuckets; ++last) {
-    held += scratch[last];
-    if (held >= needed) break;
-  }
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    marks[i] &= static_cast<std::uint8_t>(bucket(i) <= last);
-  }
 }
 
 }  // namespace thermocline

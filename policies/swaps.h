@@ -28,12 +28,15 @@ struct SwapLimits {
 using Pays =
     std::function<bool(const Claim& hot, std::span<const Claim> leaving)>;
 
+/// Of those that would come up and may not, or do not pay, swaps() looks at so
+/// many in a window: at `view.budget` bytes and so many objects in all.
+inline constexpr std::size_t kMostSwapsRefused = 256;
+
 /// `up`: movable objects that do not lie in the fastest tier, to be brought
 /// there by key; `down`: movable objects that do, to leave it if need be, the
 /// lowest key first, and at once as far as the tier holds more than its
-/// capacity. Both are reordered. Gives up for this window after a few hundred
-/// that do not pay. Requires: at least two tiers; bytes > 0; the columns are
-/// of this view.
+/// capacity. Both are reordered. Requires: at least two tiers; bytes > 0; the
+/// columns are of this view.
 std::vector<Move> swaps(const View& view, const ObjectColumns& columns,
                         std::span<Claim> up, std::span<Claim> down,
                         const SwapLimits& limits, const Pays& pays);
@@ -44,12 +47,5 @@ std::vector<Move> swaps(const View& view, const ObjectColumns& columns,
 void mark_swaps(const ObjectColumns& columns,
                 std::span<const std::uint8_t> rise,
                 std::span<const std::uint8_t> stay, Marks& up, Marks& down);
-
-/// Takes from `marks` who is not among the coldest, by keys (at least 0): what
-/// stays marked holds `needed` bytes, if all did, and as few more as keys that
-/// are nearly alike allow. What may leave is often half of all memory, and few
-/// do. Keeps its memory in `scratch`.
-void keep_coldest(std::span<const double> keys, std::span<const Bytes> bytes,
-                  Bytes needed, Marks& marks, std::vector<Bytes>& scratch);
 
 }  // namespace thermocline

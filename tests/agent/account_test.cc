@@ -138,7 +138,7 @@ TEST(Account, WhatIsBornSlowWhereRoomWasTakenIsCharged) {
   EXPECT_EQ(job.balance_ns(), 0);
   // 0 is moved up although it is cold; 1 is born hot, and slow.
   job.objects[0].tier = 0;
-  job.objects[1] = {.id = 1, .bytes = 4096, .tier = 1, .loads = 1000};
+  job.objects[1] = {.id = 1, .bytes = 4096, .loads = 1000, .tier = 1};
   EXPECT_LT(job.balance_ns(), 0);
 }
 

@@ -99,6 +99,60 @@ TEST_F(AgentFile, ManyObjectsScoreAsFewDo) {
   }
 }
 
+// Rows of many objects, and all of their numbers.
+struct Many {
+  std::vector<float> rows;
+  std::vector<ObjectId> all;
+  Many() {
+    for (ObjectId i = 0; i < 20'000; ++i) {
+      all.push_back(i);
+      for (std::size_t f = 0; f < kFeatures; ++f) {
+        const auto shared = f >= kCapacity ? f : i * 7 + f * 3;
+        rows.push_back(static_cast<float>(shared % 11) / 11);
+      }
+    }
+  }
+};
+
+TEST_F(AgentFile, WhatScoresByTurnsScoresAsAllAtOnce) {
+  for (const char* algorithm : {"forecast", "double_dqn"}) {
+    info_.algorithm = algorithm;
+    const Agent agent = make(2);
+    const Many many;
+    std::vector<double> at_once;
+    const double of_all = agent.score(many.rows, at_once);
+    Foretold kept;
+    std::vector<double> by_turns;
+    const double foreseen = agent.score(many.rows, many.all, kept, by_turns);
+    EXPECT_NEAR(foreseen, of_all, 1e-4 * std::abs(of_all)) << algorithm;
+    ASSERT_EQ(by_turns.size(), at_once.size());
+    for (std::size_t i = 0; i < at_once.size(); ++i) {
+      const double one = at_once[i];
+      ASSERT_NEAR(by_turns[i], one, 1e-4 * std::abs(one) + 1e-6) << i;
+    }
+  }
+}
+
+TEST_F(AgentFile, WhoseTurnItIsNotKeepsItsScore) {
+  const Agent agent = make(2);
+  Many many;
+  Foretold kept;
+  std::vector<double> score;
+  const double of_all = agent.score(many.rows, many.all, kept, score);
+  const std::vector<double> before = score;
+  EXPECT_NEAR(agent.score(many.rows, {}, kept, score), of_all, 1e-9);
+  EXPECT_EQ(score, before);
+  for (const ObjectId i : {3U, 19'999U})
+    many.rows[i * kFeatures + kLongLoads] = 2;
+  const std::vector<ObjectId> due{3, 19'999};
+  EXPECT_GT(agent.score(many.rows, due, kept, score), of_all);
+  for (std::size_t i = 0; i < score.size(); ++i) {
+    const bool turn = i == 3 || i == 19'999;
+    ASSERT_EQ(score[i] != before[i], turn) << i;
+    if (turn) EXPECT_GT(score[i], before[i]);
+  }
+}
+
 TEST_F(AgentFile, NoObjectsNoScores) {
   std::vector<double> score(3, 1);
   make(1).score({}, score);

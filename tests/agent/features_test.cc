@@ -77,7 +77,9 @@ TEST(Features, WhatIsNotThereIsZero) {
 // the window of its death it was accessed still.
 TEST(Features, WhatComesBackIsKnown) {
   std::vector<ObjectView> objects(2);
-  for (ObjectId i : {0, 1}) objects[i] = {i, 1 << 20, 0, 0, 0};
+  for (ObjectId i : {0, 1}) {
+    objects[i] = {.id = i, .bytes = 1 << 20};
+  }
   const std::vector<TierView> tiers{{1 << 30, 0, 80, 80, 64e9, 64e9},
                                     {1 << 30, 0, 300, 300, 16e9, 8e9}};
   FeatureTracker seen;
@@ -126,6 +128,27 @@ TEST(Features, WaitingIsNoTime) {
   EXPECT_TRUE(std::ranges::equal(seen.features(), waited.features()));
 }
 
+TEST(Features, WhatIsNotAccessedFadesToNothing) {
+  std::vector<ObjectView> objects(2);
+  for (ObjectId i : {0, 1}) objects[i] = {.id = i, .bytes = 1 << 20};
+  const std::vector<TierView> tiers{{1 << 30, 0, 80, 80, 64e9, 64e9},
+                                    {1 << 30, 0, 300, 300, 16e9, 8e9}};
+  FeatureTracker seen;
+  for (int window = 0; window < 2'000; ++window) {
+    for (auto& one : objects) one.loads = one.stores = 0;
+    objects[window == 0 ? 0 : 1].loads = 1e6;
+    objects[window == 0 ? 0 : 1].stores = 1e6;
+    seen.update({window, 1'000'000, 1 << 20, objects, tiers});
+    if (window == 100) EXPECT_GT(seen.history(0).long_loads, 1);
+  }
+  const auto& faded = seen.history(0);
+  EXPECT_EQ(faded.short_loads, 0);
+  EXPECT_EQ(faded.short_stores, 0);
+  EXPECT_EQ(faded.long_loads, 0);
+  EXPECT_EQ(faded.long_stores, 0);
+  EXPECT_EQ(faded.since, 1'999);
+}
+
 // A network knows nothing of numbers beyond those it was trained on.
 TEST(Features, OfALongJobAreNoLargerThanOfAShortOne) {
   const World world = training_job(1).repeated(50);
@@ -160,6 +183,68 @@ TEST(Features, FiniteWhateverComes) {
       target.step({});
     }
   }
+}
+
+// Of many objects, every twentieth of them gone, some accessed.
+class ManyObjects : public ::testing::Test {
+ protected:
+  ManyObjects() : objects(20'000) {
+    for (ObjectId i = 0; i < objects.size(); ++i) {
+      objects[i] = {.id = i,
+                    .bytes = i % 20 == 0 ? Bytes{0} : Bytes{1} << 18,
+                    .tier = static_cast<TierId>(i % 2)};
+    }
+  }
+  void window(const std::vector<ObjectId>& accessed) {
+    for (auto& one : objects) one.loads = 0;
+    for (const ObjectId i : accessed) objects[i].loads = 199;
+    seen.update({0, 1'000'000'000, 1 << 28, objects, tiers});
+  }
+  bool due(ObjectId object) const {
+    return std::ranges::binary_search(seen.due(), object);
+  }
+  float at(ObjectId object, Feature feature) const {
+    return seen.features()[object * kFeatures + feature];
+  }
+
+  std::vector<ObjectView> objects;
+  std::vector<TierView> tiers{{1L << 32, 0, 80, 80, 64e9, 64e9},
+                              {1L << 34, 0, 300, 300, 16e9, 8e9}};
+  FeatureTracker seen;
+};
+
+TEST_F(ManyObjects, HaveTheirRowsWrittenByTurns) {
+  window({7});
+  EXPECT_EQ(seen.due().size(), 19'000U);  // all that is there is new
+  std::vector<int> turns(objects.size());
+  for (int w = 0; w < 8; ++w) {
+    window({7});
+    EXPECT_TRUE(due(7));
+    EXPECT_LT(seen.due().size(), 20'000U / 7);
+    for (const ObjectId i : seen.due()) ++turns[i];
+  }
+  for (ObjectId i = 0; i < objects.size(); ++i) {
+    EXPECT_EQ(turns[i], objects[i].bytes == 0 ? 0 : i == 7 ? 8 : 1) << i;
+  }
+}
+
+TEST_F(ManyObjects, WhatChangesHasItsRowAtOnce) {
+  window({7, 8, 9});
+  for (int w = 0; w < 3; ++w) window({7, 8});
+  objects[11].tier = 0;
+  objects[13].bytes = 0;
+  objects[20].bytes = 4096;
+  window({7, 15});
+  for (const ObjectId i : {7, 8, 11, 13, 15, 20}) EXPECT_TRUE(due(i)) << i;
+  EXPECT_EQ(at(11, kSlowness), 0);
+  EXPECT_EQ(at(13, kAge), 0);
+  EXPECT_GT(at(20, kAge), 0);
+  EXPECT_EQ(at(15, kRecency), 1);
+  EXPECT_EQ(at(8, kRecency), 0.5F);
+  // Nothing but the row's age tells it from one that is written every time.
+  for (int w = 0; w < 8; ++w) window({7});
+  EXPECT_LT(at(8, kRecency), 0.5F);
+  EXPECT_GT(at(8, kRecency), 0);
 }
 
 TEST(Features, HashChangesWithNothingButTheColumns) {

@@ -38,8 +38,9 @@ class Job {
       const bool fast = i < kRegions * 9 / 20;
       // Some are not resident as a whole.
       const Bytes bytes = i % 16 == 0 ? kRegion / 4096 * 1024 : kRegion;
-      objects_.push_back({static_cast<ObjectId>(i), bytes,
-                          static_cast<TierId>(fast ? 0 : 1), 0, 0, true});
+      objects_.push_back({.id = static_cast<ObjectId>(i),
+                          .bytes = bytes,
+                          .tier = static_cast<TierId>(fast ? 0 : 1)});
     }
   }
 

@@ -145,10 +145,11 @@ TEST(Contract, CatchesAPolicyThatChangesItsMind) {
 }
 
 TEST(Contract, CatchesEachIllegalMove) {
-  const ObjectView objects[] = {{0, 100, 1, 0, 0, true},
-                                {1, 100, 0, 0, 0, true},
-                                {2, 100, 1, 0, 0, false},
-                                {3, 0, 1, 0, 0, true}};
+  const ObjectView objects[] = {
+      {.id = 0, .bytes = 100, .tier = 1},
+      {.id = 1, .bytes = 100, .tier = 0},
+      {.id = 2, .bytes = 100, .tier = 1, .movable = false},
+      {.id = 3, .bytes = 0, .tier = 1}};
   const TierView tiers[] = {{150, 100, 0, 0, 0, 0}, {1000, 200, 0, 0, 0, 0}};
   View view;
   view.objects = objects;

@@ -54,7 +54,8 @@ class GuardedPolicyTest : public ::testing::Test {
         {deadline});
   }
   std::vector<Move> decide() {
-    std::vector<ObjectView> objects{{0, 4096, 1}, {1, 4096, 1}};
+    std::vector<ObjectView> objects{{.id = 0, .bytes = 4096, .tier = 1},
+                                    {.id = 1, .bytes = 4096, .tier = 1}};
     std::vector<TierView> tiers(2);
     return policy->decide({0, 1, 1 << 20, objects, tiers});
   }

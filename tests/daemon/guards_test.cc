@@ -15,7 +15,7 @@ class GuardsTest : public ::testing::Test {
   void SetUp() override {
     for (ObjectId id = 0; id < 4; ++id) {
       const TierId tier = id < 2 ? 0 : 1;
-      objects.push_back({id, kMiB, tier, 1, 0, true});
+      objects.push_back({id, kNoObject, kMiB, 1, 0, tier});
     }
     tiers = {{2 * kMiB, 2 * kMiB, 0, 0, 0, 0},
              {64 * kMiB, 2 * kMiB, 0, 0, 0, 0}};

@@ -25,7 +25,7 @@ class HandView {
   ObjectId add(TierId tier, double loads = 0, double stores = 0,
                Bytes bytes = kBlock, bool movable = true) {
     const auto id = static_cast<ObjectId>(objects.size());
-    objects.push_back({id, bytes, tier, loads, stores, movable});
+    objects.push_back({id, kNoObject, bytes, loads, stores, tier, movable});
     return id;
   }
   View view() {
