@@ -10,6 +10,7 @@
 #include <ctime>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "tracer/pagemap.h"
 
@@ -82,14 +83,22 @@ class PageSampler final : public Sampler {
     batch.samples = page_samples(touched_, tracker_->access(),
                                  static_cast<std::uint32_t>(pid_), batch.newest,
                                  kMostPageSamples);
-    const auto cost = static_cast<double>(options_.cpu_time() - began);
-    const double pause = std::clamp(cost / options_.budget,
-                                    static_cast<double>(options_.shortest),
-                                    static_cast<double>(options_.longest));
-    if (!due_in(static_cast<Nanos>(pause))) {
+    cost_ += options_.cpu_time() - began;
+    if (!due_in(pause())) {
       return io(std::string("timer: ") + std::strerror(errno));
     }
     return batch;
+  }
+
+  // The first look only sets the bits: the next comes soon, and its pause is
+  // for both, or a short job would have ended before anything is found.
+  Nanos pause() {
+    if (std::exchange(first_, false)) return options_.shortest;
+    const double nanos =
+        static_cast<double>(std::exchange(cost_, 0)) / options_.budget;
+    return static_cast<Nanos>(
+        std::clamp(nanos, static_cast<double>(options_.shortest),
+                   static_cast<double>(options_.longest)));
   }
 
   const int pid_;
@@ -97,6 +106,8 @@ class PageSampler final : public Sampler {
   const PageSampling options_;
   const int timer_;
   std::vector<PageTouch> touched_;
+  bool first_ = true;  // no look yet
+  Nanos cost_ = 0;     // of looks, not yet paid for by a pause
 };
 
 }  // namespace

@@ -4,7 +4,8 @@
 // page's address and no instruction, latency or data source. When there would
 // be more than kMost in a look, one sample stands for several pages beside
 // each other, and its period says for how many. How often it looks follows
-// from what a look costs: at most `budget` of a core, but every `longest`.
+// from what looks cost: at most `budget` of a core, but every `longest`; the
+// second follows the first, which finds nothing, after `shortest`.
 #pragma once
 
 #include <functional>

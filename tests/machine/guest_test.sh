@@ -61,7 +61,7 @@ done
 
 # Where there is no PMU, the kernel's own tracking tells which pages are written.
 $bin/thermocline record -q --source pages --no-tensors -o /tmp/pages.trace -- \
-  $bin/machine_workload gups --size=16 --steps=6 --no-check >/dev/null
+  $bin/machine_workload gups --size=16 --steps=12 --no-check >/dev/null
 $bin/thermocline info --json /tmp/pages.trace >/tmp/pages
 of_pages() { sed -n "s/.*\"$1\": \"*\([^\",]*\).*/\1/p" /tmp/pages; }
 [[ $(of_pages source) == pages:soft-dirty ]] || fail "the source is $(of_pages source)"

@@ -225,7 +225,11 @@ TEST(PageSampler, LooksNoMoreOftenThanItsBudgetAllows) {
   ASSERT_TRUE(batch);
   ASSERT_EQ(batch->samples.size(), 1u);
   EXPECT_EQ(batch->newest, 77);
-  // The next look is due two seconds later.
+  // The second look follows at once, or a short job would have ended.
+  batch = (*sampler)->read(std::chrono::seconds(10));
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->samples.size(), 1u);
+  // The next is due four seconds later: two for each.
   batch = (*sampler)->read(std::chrono::milliseconds(100));
   ASSERT_TRUE(batch);
   EXPECT_TRUE(batch->samples.empty());
