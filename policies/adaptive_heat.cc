@@ -18,22 +18,15 @@ constexpr std::size_t kPiece = 2048;
 constexpr std::size_t kAges = AdaptiveHeat::kAges;
 constexpr std::size_t kSizes = AdaptiveHeat::kSizes;
 
-// 0, 1, 2 and 3 windows apart, then by powers of two. A table, for every object
-// asks in every window.
-constexpr std::size_t kLongest = 64;
-constexpr auto kWaitClasses = [] {
-  std::array<std::uint8_t, kLongest + 1> out{};
-  for (std::size_t w = 0; w <= kLongest; ++w) {
-    const std::size_t bits = static_cast<std::size_t>(std::bit_width(w));
-    out[w] = static_cast<std::uint8_t>(
-        std::min<std::size_t>(w < 4 ? w : bits + 1, 7));
-  }
-  return out;
-}();
-std::uint8_t wait_class(std::int32_t windows) {
-  const auto w = static_cast<std::size_t>(std::max(windows, 0));
-  return kWaitClasses[std::min(w, kLongest)];
+// 0, 1, 2 and 3 windows apart, then by powers of two. No table, for every
+// object asks in every window, several at once.
+constexpr std::int32_t wait_class(std::int32_t windows) {
+  const std::int32_t w = windows;
+  return (w >= 1) + (w >= 2) + (w >= 3) + (w >= 4) + (w >= 8) + (w >= 16) +
+         (w >= 32);
 }
+constexpr auto kAgesOfWait = static_cast<std::int32_t>(kAges);
+static_assert(wait_class(1 << 30) < kAgesOfWait);
 
 std::uint8_t power_class(std::int32_t windows) {
   const auto w = static_cast<std::uint32_t>(std::max(windows, 0));
@@ -48,17 +41,26 @@ struct ByAge {
   const std::array<double, kAges * kAges>& table;
 };
 
+THERMOCLINE_WIDE
+void reuse_classes(std::size_t count, std::int32_t window,
+                   const std::int32_t* last, const std::uint8_t* waited,
+                   std::uint8_t* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = static_cast<std::uint8_t>(
+        wait_class(window - last[i]) * kAgesOfWait + waited[i]);
+  }
+}
+
 // An object that was never used has 0 in `used`, so that any class will do.
 void add_reuse(std::span<double> density, const ByAge& by,
                const std::int32_t* last, const std::uint8_t* waited,
                const double* used) {
+  std::array<std::uint8_t, kPiece> classes;
+  reuse_classes(density.size(), by.window, last, waited, classes.data());
+  double* const out = density.data();
   const double* const table = by.table.data();
-  const std::int32_t window = by.window;
   for (std::size_t i = 0; i < density.size(); ++i) {
-    const auto ago = std::min(static_cast<std::uint32_t>(window - last[i]),
-                              std::uint32_t{kLongest});
-    const std::size_t at = kWaitClasses[ago] * kAges + waited[i];
-    density[i] += used[i] * table[at];
+    out[i] += used[i] * table[classes[i]];
   }
 }
 
@@ -91,8 +93,8 @@ AdaptiveHeat::AdaptiveHeat() : fit_(kAtFirst, kFade) {}
 std::uint8_t AdaptiveHeat::reuse_class(ObjectId object) const {
   // 0: never used; the class of a wait is at least 1 here.
   if (last_[object] < 0) return 0;
-  return static_cast<std::uint8_t>(wait_class(window_ - last_[object]) * kAges +
-                                   waited_[object]);
+  return static_cast<std::uint8_t>(
+      wait_class(window_ - last_[object]) * kAgesOfWait + waited_[object]);
 }
 
 std::uint8_t AdaptiveHeat::life_class(ObjectId object) const {
@@ -157,7 +159,7 @@ void AdaptiveHeat::note_touched() {
       used_[i] = now;
     } else {
       used_[i] += kNewUse * (now - used_[i]);
-      waited_[i] = wait_class(window_ - last_[i]);
+      waited_[i] = static_cast<std::uint8_t>(wait_class(window_ - last_[i]));
     }
     last_[i] = window_;
   }

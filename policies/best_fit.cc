@@ -161,8 +161,7 @@ class Taker {
 // Makes the bucket of nothing the last of the sums.
 constexpr std::size_t kMask = 0xfff;
 
-// Who has room and for whom it is close, where room runs out in the bucket
-// `last` (-1: nowhere).
+// Who has room, all beyond the bucket `last`, and for whom it is close.
 THERMOCLINE_WIDE
 void split(std::size_t count, const std::uint16_t* bucket, std::int16_t last,
            std::uint8_t* chosen, std::uint8_t* near) {
@@ -181,7 +180,7 @@ void take_best(std::span<const Claim> claims, BytesLeft& room,
 }
 
 void BestFit::count(std::span<const double> keys, const ObjectColumns& columns,
-                    TierId home) {
+                    TierId home, int least) {
   held_.resize((kMask + 1) * kLanes);
   order_.sort(keys);
   const Bytes* const bytes = columns.bytes.data();
@@ -190,12 +189,13 @@ void BestFit::count(std::span<const double> keys, const ObjectColumns& columns,
   Bytes* const held = held_.data();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::size_t lane = (tier[i] == home ? 0 : 2) + i % 2;
-    Bytes& in = held[(bucket[i] & kMask) * kLanes + lane];
+    const int at = bucket[i] >= least ? bucket[i] : KeyBuckets::kNothing;
+    Bytes& in = held[(static_cast<std::size_t>(at) & kMask) * kLanes + lane];
     in = capped_sum(in, bytes[i]);
   }
 }
 
-int BestFit::cut(BytesLeft& room) {
+int BestFit::cut(int least, BytesLeft& room) {
   // A claim's bucket is not negative as a signed number, that of nothing is.
   int low = KeyBuckets::kNothing;
   int high = -1;
@@ -203,13 +203,13 @@ int BestFit::cut(BytesLeft& room) {
     low = std::min<int>(low, at);
     high = std::max<int>(high, static_cast<std::int16_t>(at));
   }
-  int out = -1;
-  for (int at = high; at >= low; --at) {
+  int out = least - 1;
+  for (int at = high; at >= std::max(low, least); --at) {
     Bytes* const held = &held_[static_cast<std::size_t>(at) * kLanes];
     const Bytes inside = capped_sum(held[0], held[1]);
     const Bytes outside = capped_sum(held[2], held[3]);
     std::fill_n(held, kLanes, Bytes{0});
-    if (out >= 0) continue;
+    if (out >= least) continue;
     const Claim all{0, capped_sum(inside, outside), 0, 0, outside == 0};
     if (room.fits(all) && all.bytes != kTooMuch) {
       room.taken += all.bytes;
@@ -228,16 +228,17 @@ void BestFit::close(BytesLeft& room) {
 }
 
 void BestFit::offer(std::span<const double> keys, const ObjectColumns& columns,
-                    TierId home, BytesLeft& room) {
+                    TierId home, BytesLeft& room, double least) {
   const std::size_t count_of_all = keys.size();
-  count(keys, columns, home);
-  const auto last = static_cast<std::int16_t>(cut(room));
+  const int first = least > 0 ? KeyBuckets::bucket(least) : 0;
+  count(keys, columns, home, first);
+  const auto last = static_cast<std::int16_t>(cut(first, room));
   chosen_.resize(count_of_all);
   near_.resize(count_of_all);
   const std::uint16_t* const bucket = order_.of().data();
   std::uint8_t* const near = near_.data();
   split(count_of_all, bucket, last, chosen_.data(), near);
-  if (last < 0) return;
+  if (last < first) return;
   const auto claim = [&](ObjectId i) {
     const TierId tier = columns.tier[i];
     return Claim{keys[i], columns.bytes[i], i, tier, tier == home};
@@ -250,7 +251,8 @@ void BestFit::offer(std::span<const double> keys, const ObjectColumns& columns,
   const Bytes left = most - room.taken;
   const Bytes* const bytes = columns.bytes.data();
   for (std::size_t i = 0; i < count_of_all; ++i) {
-    near[i] = (bucket[i] < last) & (bytes[i] <= left);
+    const bool lower = (bucket[i] < last) & (bucket[i] >= first);
+    near[i] = lower & (bytes[i] <= left);
   }
   claims_.clear();
   for_each_marked(near_, [&](ObjectId i) {

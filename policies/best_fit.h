@@ -53,9 +53,10 @@ void take_best(std::span<const Claim> claims, BytesLeft& room,
 class BestFit {
  public:
   /// keys[i] is that of object i: finite, at least 0; 0 claims nothing. `home`:
-  /// what lies in that tier is inside. Requires: a row for each key.
+  /// what lies in that tier is inside. Who is in a lower bucket than `least`
+  /// claims nothing either. Requires: a row for each key.
   void offer(std::span<const double> keys, const ObjectColumns& columns,
-             TierId home, BytesLeft& room);
+             TierId home, BytesLeft& room, double least = 0);
 
   /// Of the last offer: who got room.
   const Marks& chosen() const { return chosen_; }
@@ -68,10 +69,10 @@ class BestFit {
   static constexpr std::size_t kLanes = 4;
 
   void count(std::span<const double> keys, const ObjectColumns& columns,
-             TierId home);
-  // The bucket in which room runs out, -1: all fit. Takes what those before it
-  // hold, and empties all of them.
-  int cut(BytesLeft& room);
+             TierId home, int least);
+  // The bucket in which room runs out, the one before `least` where all fit.
+  // Takes what those after it hold, and empties all of them.
+  int cut(int least, BytesLeft& room);
   void close(BytesLeft& room);
 
   KeyBuckets order_;

@@ -27,7 +27,6 @@
 // - Of more than two tiers only the fastest is chosen for. What leaves it goes
 //   to the next that has room; in a plan, to the slowest.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -38,7 +37,6 @@
 #include "policies/region_extents.h"
 #include "policies/stay_search.h"
 #include "policies/swaps.h"
-#include "policies/wide.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -76,16 +74,6 @@ struct DeeptmOptions {
       "wall clock for these trials; then the best plan found is taken");
   }
 };
-
-THERMOCLINE_WIDE
-void keep_above(double least, std::size_t count, const double* from,
-                double* to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t above = from[i] > least;
-    to[i] =
-        std::bit_cast<double>(std::bit_cast<std::uint64_t>(from[i]) & -above);
-  }
-}
 
 Result<std::unique_ptr<Decider>> make_decider(const std::string& text) {
   const std::size_t colon = text.find(':');
@@ -164,9 +152,7 @@ class Deeptm final : public Policy {
   Options options_;
   std::unique_ptr<Decider> decider_;
   AdaptiveHeat heat_;
-  std::vector<double> keys_;
   BestFit best_;  // who is wanted in the fastest tier
-  KeyBuckets coldness_;
   Marks up_marks_;
   Marks down_marks_;
   std::vector<Choice> choices_;
@@ -204,10 +190,10 @@ void Deeptm::see_what_stayed() {
 void Deeptm::choose(const View& view) {
   // What would not pay for a part of its own copy is cold, not less hot.
   const double least = kCold * load_ * ns_per_byte_ / horizon();
-  keys_.resize(view.objects.size());
-  keep_above(least, keys_.size(), heat_.density().data(), keys_.data());
+  const std::span density(heat_.density());
   BytesLeft all{0, room(view), room(view)};
-  best_.offer(keys_, heat_.log().columns(), 0, all);
+  best_.offer(density.first(view.objects.size()), heat_.log().columns(), 0, all,
+              least);
   hot_share_ = share_of_hot();
 }
 
@@ -300,9 +286,8 @@ void Deeptm::ask(const View& view) {
 // Of what may leave, the coldest, twice what has to: they may not lie together.
 void Deeptm::choose_leavers(Bytes needed) {
   const auto columns = heat_.log().columns();
-  const std::span all(heat_.density());
-  coldness_.sort(all.first(down_marks_.size()));
-  coldness_.keep_lowest(columns.bytes, capped_sum(needed, needed), down_marks_);
+  best_.order().keep_lowest(columns.bytes, capped_sum(needed, needed),
+                            down_marks_);
   downs_.clear();
   for_each_marked(down_marks_, [this](ObjectId i) { downs_.push_back(i); });
 }

@@ -18,19 +18,21 @@ std::uint16_t rank(std::uint16_t bucket) {
   return static_cast<std::uint16_t>(bucket + 1);
 }
 
+inline std::uint16_t bucket_of(double key) {
+  // One less than the key's bits: 0 becomes the largest of all.
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(key) - 1;
+  const auto top = static_cast<std::int32_t>(bits >> 48);
+  const std::int32_t above = std::max(top, kLowest) - kLowest;
+  const std::int32_t at = std::min(above, kLast);
+  const std::int32_t nothing =
+      -static_cast<std::int32_t>(top == KeyBuckets::kNothing);
+  return static_cast<std::uint16_t>(at | nothing);
+}
+
 THERMOCLINE_WIDE
 void sort_into_buckets(std::size_t count, const double* keys,
                        std::uint16_t* bucket) {
-  for (std::size_t i = 0; i < count; ++i) {
-    // One less than the key's bits: 0 becomes the largest of all.
-    const std::uint64_t bits = std::bit_cast<std::uint64_t>(keys[i]) - 1;
-    const auto top = static_cast<std::int32_t>(bits >> 48);
-    const std::int32_t above = std::max(top, kLowest) - kLowest;
-    const std::int32_t at = std::min(above, kLast);
-    const std::int32_t nothing =
-        -static_cast<std::int32_t>(top == KeyBuckets::kNothing);
-    bucket[i] = static_cast<std::uint16_t>(at | nothing);
-  }
+  for (std::size_t i = 0; i < count; ++i) bucket[i] = bucket_of(keys[i]);
 }
 
 // Who is of a rank from `first` to `last` keeps its mark.
@@ -45,6 +47,8 @@ void keep(std::size_t count, const std::uint16_t* bucket, std::uint16_t first,
 }
 
 }  // namespace
+
+std::uint16_t KeyBuckets::bucket(double key) { return bucket_of(key); }
 
 void KeyBuckets::sort(std::span<const double> keys) {
   of_.resize(keys.size());
@@ -62,26 +66,40 @@ Bytes KeyBuckets::hold(std::span<const Bytes> bytes, const Marks& marks) {
   return largest;
 }
 
-void KeyBuckets::keep_lowest(std::span<const Bytes> bytes, Bytes needed,
-                             Marks& marks) {
+bool KeyBuckets::keep_nothing(std::span<const Bytes> bytes, Bytes needed,
+                              Marks& marks) const {
+  constexpr std::size_t kPiece = 8192;  // without any is too far to look
   Bytes held = 0;
   std::size_t from = marks.size();
-  while (from > 0 && held < needed) {
-    --from;
-    const int cold = marks[from] & static_cast<int>(of_[from] == kNothing);
-    held = capped_sum(held, bytes[from] & -static_cast<Bytes>(cold));
+  for (Bytes before = 0; held < needed; before = held) {
+    const std::size_t end = from > kPiece ? from - kPiece : 0;
+    while (from > end && held < needed) {
+      --from;
+      const int cold = marks[from] & static_cast<int>(of_[from] == kNothing);
+      held = capped_sum(held, bytes[from] & -static_cast<Bytes>(cold));
+    }
+    if (held == before) return false;
   }
-  if (held >= needed) {
-    std::fill_n(marks.begin(), from, std::uint8_t{0});
-    keep(marks.size() - from, of_.data() + from, 0, 0, marks.data() + from);
-    return;
-  }
+  std::fill_n(marks.begin(), from, std::uint8_t{0});
+  keep(marks.size() - from, of_.data() + from, 0, 0, marks.data() + from);
+  return true;
+}
+
+void KeyBuckets::keep_lowest(std::span<const Bytes> bytes, Bytes needed,
+                             Marks& marks) {
+  if (keep_nothing(bytes, needed, marks)) return;
   hold(bytes, marks);
   std::uint16_t last = 0;
-  for (held = held_[0]; held < needed && last < kCount;) {
-    held = capped_sum(held, held_[++last]);
-  }
+  Bytes held = held_[0];
+  while (held < needed && last < kCount) held = capped_sum(held, held_[++last]);
   keep(marks.size(), of_.data(), 0, last, marks.data());
+  // Of the last bucket, no more than are needed: often most are in one.
+  for_each_marked(marks, [&](ObjectId i) {
+    if (rank(of_[i]) != last || held < needed || bytes[i] > held - needed)
+      return;
+    held -= bytes[i];
+    marks[i] = 0;
+  });
 }
 
 void KeyBuckets::keep_highest(std::span<const Bytes> bytes, Bytes needed,

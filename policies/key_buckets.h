@@ -24,14 +24,16 @@ class KeyBuckets {
   /// The bucket of what has the key 0.
   static constexpr std::uint16_t kNothing = 0xffff;
 
+  /// That of one key. Requires: as sort().
+  static std::uint16_t bucket(double key);
   /// Requires: keys are finite, at least 0. Cost: one pass without a branch.
   void sort(std::span<const double> keys);
   /// Of the last sort(), by object; higher keys have higher buckets.
   std::span<const std::uint16_t> of() const { return of_; }
 
   /// Takes from `marks` who is not among the lowest: what stays marked holds
-  /// `needed` bytes, if all did, and as few more as whole buckets allow. Of
-  /// those with the key 0 it keeps the last by id, if they will do.
+  /// `needed` bytes, if all did, and less more than an object of the bucket in
+  /// which that is reached: of those the first ones by id leave.
   /// Requires: as many marks and bytes as keys were sorted.
   void keep_lowest(std::span<const Bytes> bytes, Bytes needed, Marks& marks);
   /// Likewise who is not among the highest: what stays marked holds `needed`
@@ -40,6 +42,9 @@ class KeyBuckets {
                     std::size_t more, Marks& marks);
 
  private:
+  // keep_lowest(), if the last by id have enough of the key 0: often so.
+  bool keep_nothing(std::span<const Bytes> bytes, Bytes needed,
+                    Marks& marks) const;
   // Adds up what is marked, by rank; returns the largest of it.
   Bytes hold(std::span<const Bytes> bytes, const Marks& marks);
 

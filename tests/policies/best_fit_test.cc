@@ -103,16 +103,18 @@ struct Objects {
   Marks movable;
   std::vector<Bytes> used;
 
-  std::vector<ObjectId> took(BestFit& best, TierId home, BytesLeft room) const {
-    best.offer(keys, {bytes, tier, movable, used}, home, room);
+  std::vector<ObjectId> took(BestFit& best, TierId home, BytesLeft room,
+                             double least = 0) const {
+    best.offer(keys, {bytes, tier, movable, used}, home, room, least);
     std::vector<ObjectId> out;
     for_each_marked(best.chosen(), [&](ObjectId i) { out.push_back(i); });
     return out;
   }
-  std::vector<ObjectId> by_sorting(TierId home, BytesLeft room) const {
+  std::vector<ObjectId> by_sorting(TierId home, BytesLeft room,
+                                   double least) const {
     std::vector<Claim> claims;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i] <= 0) continue;
+      if (keys[i] <= 0 || keys[i] < least) continue;
       claims.push_back({keys[i], bytes[i], static_cast<ObjectId>(i), tier[i],
                         tier[i] == home});
     }
@@ -143,7 +145,11 @@ TEST(BestFit, OfColumnsIsTheSameAsSorting) {
     }
     BytesLeft room{all / 10 * (random() % 3), all / 10 * (random() % 8), 0};
     room.for_all = room.for_newcomers + all / 10 * (random() % 4);
-    ASSERT_EQ(objects.took(best, home, room), objects.by_sorting(home, room))
+    // As low as its bucket has any.
+    const double power = std::exp2(static_cast<double>(random() % 20));
+    const double least = round % 2 == 0 ? 0 : std::nextafter(power, 1e300);
+    ASSERT_EQ(objects.took(best, home, room, least),
+              objects.by_sorting(home, room, least))
         << round;
   }
 }
