@@ -20,13 +20,16 @@ constexpr std::size_t kSizes = AdaptiveHeat::kSizes;
 
 // 0, 1, 2 and 3 windows apart, then by powers of two. No table, for every
 // object asks in every window, several at once.
-constexpr std::int32_t wait_class(std::int32_t windows) {
-  const std::int32_t w = windows;
+constexpr std::int32_t wait_class(std::int32_t w) {
   return (w >= 1) + (w >= 2) + (w >= 3) + (w >= 4) + (w >= 8) + (w >= 16) +
          (w >= 32);
 }
-constexpr auto kAgesOfWait = static_cast<std::int32_t>(kAges);
-static_assert(wait_class(1 << 30) < kAgesOfWait);
+// `ago`: windows since the last use; `waited`: the class of the wait before it.
+constexpr std::uint8_t class_of_reuse(std::int32_t ago, std::uint8_t waited) {
+  constexpr auto kWaits = static_cast<std::int32_t>(kAges);
+  static_assert(wait_class(1 << 30) < kWaits);
+  return static_cast<std::uint8_t>(wait_class(ago) * kWaits + waited);
+}
 
 std::uint8_t power_class(std::int32_t windows) {
   const auto w = static_cast<std::uint32_t>(std::max(windows, 0));
@@ -46,8 +49,7 @@ void reuse_classes(std::size_t count, std::int32_t window,
                    const std::int32_t* last, const std::uint8_t* waited,
                    std::uint8_t* out) {
   for (std::size_t i = 0; i < count; ++i) {
-    out[i] = static_cast<std::uint8_t>(
-        wait_class(window - last[i]) * kAgesOfWait + waited[i]);
+    out[i] = class_of_reuse(window - last[i], waited[i]);
   }
 }
 
@@ -57,10 +59,8 @@ void add_reuse(std::span<double> density, const ByAge& by,
                const double* used) {
   std::array<std::uint8_t, kPiece> classes;
   reuse_classes(density.size(), by.window, last, waited, classes.data());
-  double* const out = density.data();
-  const double* const table = by.table.data();
   for (std::size_t i = 0; i < density.size(); ++i) {
-    out[i] += used[i] * table[classes[i]];
+    density[i] += used[i] * by.table[classes[i]];
   }
 }
 
@@ -93,8 +93,7 @@ AdaptiveHeat::AdaptiveHeat() : fit_(kAtFirst, kFade) {}
 std::uint8_t AdaptiveHeat::reuse_class(ObjectId object) const {
   // 0: never used; the class of a wait is at least 1 here.
   if (last_[object] < 0) return 0;
-  return static_cast<std::uint8_t>(
-      wait_class(window_ - last_[object]) * kAgesOfWait + waited_[object]);
+  return class_of_reuse(window_ - last_[object], waited_[object]);
 }
 
 std::uint8_t AdaptiveHeat::life_class(ObjectId object) const {

@@ -14,7 +14,7 @@ constexpr std::int32_t kLowest = (1023 - 64) * 16;
 constexpr std::int32_t kLast = KeyBuckets::kCount - 1;
 
 // Nothing is the lowest of all.
-std::uint16_t rank(std::uint16_t bucket) {
+inline std::uint16_t rank(std::uint16_t bucket) {
   return static_cast<std::uint16_t>(bucket + 1);
 }
 
@@ -40,7 +40,7 @@ THERMOCLINE_WIDE
 void keep(std::size_t count, const std::uint16_t* bucket, std::uint16_t first,
           std::uint16_t last, std::uint8_t* marks) {
   for (std::size_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::uint16_t>(bucket[i] + 1);
+    const std::uint16_t at = rank(bucket[i]);
     const bool in = (at >= first) & (at <= last);
     marks[i] = static_cast<std::uint8_t>(marks[i] & in);
   }
