@@ -122,9 +122,11 @@ json reason_of(const Service& service, const Managed& managed, ObjectId id) {
   if (target.bound(id)) {
     one["bound"] = "the job bound this memory to its nodes";
   }
-  auto refusal = managed.guards().last_refusal(id);
+  const ObjectId leader = managed.leader(id);
+  if (leader != id) one["moves_with"] = leader;
+  auto refusal = managed.guards().last_refusal(leader);
   if (!refusal.empty()) one["guard"] = refusal;
-  if (const auto moved = managed.guards().last_move(id)) {
+  if (const auto moved = managed.guards().last_move(leader)) {
     one["moved"] = {{"from", tiers[moved->from].name},
                     {"windows_ago", managed.window() - moved->window}};
   }

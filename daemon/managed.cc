@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace thermocline {
 
@@ -126,10 +127,8 @@ void Managed::look(const Capacities& capacities) {
   find_neighbours();
   totals_.accesses = 0;
   totals_.fast_accesses = fast_accesses_;
-  working_set_ = 0;
   for (ObjectId id = 0; id < objects_.size(); ++id) {
     const Bytes bytes = target_.bytes(id);
-    const double accesses = loads_[id] + stores_[id];
     const auto told = expected_.now(id);
     const double loads = std::max(loads_[id], told.loads);
     const double stores = std::max(stores_[id], told.stores);
@@ -142,8 +141,13 @@ void Managed::look(const Capacities& capacities) {
                     stores,
                     target_.tier(id),
                     !target_.bound(id) && !guards_.resting(id, window_)};
-    totals_.accesses += accesses;
-    if (accesses > 0) working_set_ += bytes;
+    totals_.accesses += loads_[id] + stores_[id];
+  }
+  huge_.find(target_);
+  huge_.join(objects_);
+  working_set_ = 0;
+  for (const auto& object : objects_) {
+    if (object.loads + object.stores > 0) working_set_ += object.bytes;
   }
   totals_.total_accesses += totals_.accesses;
   totals_.total_fast_accesses += totals_.fast_accesses;
@@ -201,11 +205,10 @@ MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
                     objects_, tiers_,    ns_per_byte};
     auto wanted = policy_->decide(view);
     if (plan_ && plan_->in_force()) wanted.clear();
-    const auto bytes_to_move = [&](ObjectId id, TierId to) {
-      return target_.bytes(id) - target_.bytes(id, to);
-    };
     const auto admitted = guards_.admit(
-        view, wanted, bytes_to_move, in_flight() ? Refusal::kInFlight : held());
+        view, wanted,
+        [this](ObjectId id, TierId to) { return bytes_to_move(id, to); },
+        in_flight() ? Refusal::kInFlight : held());
     totals.decided = wanted.size();
     totals.admitted = admitted.size();
     for (const auto& move : admitted) {
@@ -264,7 +267,7 @@ MoveTotals Managed::landed(const MoveThread::Done& done, BudgetShare budget) {
     landed_.bytes += used;
     landed_.took += done.took_ns;
     if (!machine_->emulated) guards_.payback().landed(used, done.took_ns);
-    for (const auto& outcome : done.outcomes) remember(outcome, flight.window);
+    remember(done.outcomes, flight.window);
   } else if (plan_) {
     landed_.planned = true;
     plan_->landed(done, target_, kernel_->now());
@@ -274,42 +277,67 @@ MoveTotals Managed::landed(const MoveThread::Done& done, BudgetShare budget) {
 }
 
 std::string Managed::explain(ObjectId id) const {
-  if (!plan_) return policy_->explain(id);
+  const std::string online = policy_->explain(leader(id));
+  if (!plan_) return online;
   const auto plan = plan_->explain(target_.region(id).start, *machine_);
-  return plan_->in_force() ? plan : policy_->explain(id) + " (" + plan + ")";
+  return plan_->in_force() ? plan : online + " (" + plan + ")";
 }
 
+Bytes Managed::bytes_to_move(ObjectId leader, TierId to) const {
+  Bytes sum = 0;
+  huge_.each(leader, [&](ObjectId id) {
+    sum += target_.bytes(id) - target_.bytes(id, to);
+  });
+  return sum;
+}
+
+// An order for each region; the mover sees that some lie in one huge page.
 std::vector<MoveOrder> Managed::orders(const std::vector<Move>& moves) {
   std::vector<MoveOrder> out;
   for (const auto& move : moves) {
-    auto pages = target_.pages(move.object);
-    blacklist_.leave_out(pages, window_);
-    if (pages.empty()) {
-      guards_.failed(move.object, window_);
-      continue;
-    }
-    out.push_back({move.object, move.from, move.to, std::move(pages)});
+    const std::size_t before = out.size();
+    huge_.each(move.object, [&](ObjectId id) {
+      auto pages = target_.pages(id);
+      blacklist_.leave_out(pages, window_);
+      if (!pages.empty()) {
+        out.push_back({id, move.from, move.to, std::move(pages)});
+      }
+    });
+    if (out.size() == before) guards_.failed(move.object, window_);
   }
   return out;
 }
 
-void Managed::remember(const MoveOutcome& outcome, std::int64_t window) {
-  if (outcome.moved > 0) {
-    const Move move{outcome.object, outcome.from, outcome.to};
-    if (guards_.returns(move, window, thrash_span_)) {
-      landed_.returned += outcome.moved * kernel_->page_bytes();
+void Managed::remember(std::span<const MoveOutcome> outcomes,
+                       std::int64_t window) {
+  struct Sum {
+    Move move;
+    std::uint64_t moved = 0;
+    std::uint64_t failures = 0;
+  };
+  std::map<ObjectId, Sum> sums;  // of what moves as one
+  for (const auto& outcome : outcomes) {
+    const ObjectId object = leader(outcome.object);
+    auto& sum = sums[object];
+    sum.move = {object, outcome.from, outcome.to};
+    sum.moved += outcome.moved;
+    sum.failures += outcome.failures();
+    for (const auto& [reason, pages] : outcome.stuck) {
+      blacklist_.failed(pages, reason, window);
     }
-    guards_.moved(move, window,
-                  guards_.payback().stay_paid(
-                      move, outcome.moved * kernel_->page_bytes(), tiers_));
+    target_.note(outcome);
   }
-  for (const auto& [reason, pages] : outcome.stuck) {
-    blacklist_.failed(pages, reason, window);
+  for (const auto& [object, sum] : sums) {
+    if (sum.moved > 0) {
+      const Bytes bytes = sum.moved * kernel_->page_bytes();
+      if (guards_.returns(sum.move, window, thrash_span_)) {
+        landed_.returned += bytes;
+      }
+      guards_.moved(sum.move, window,
+                    guards_.payback().stay_paid(sum.move, bytes, tiers_));
+    }
+    if (sum.failures > sum.moved) guards_.failed(object, window);
   }
-  if (outcome.failures() > outcome.moved) {
-    guards_.failed(outcome.object, window);
-  }
-  target_.note(outcome);
 }
 
 void Managed::close_window() {
@@ -323,8 +351,15 @@ void Managed::close_window() {
 }
 
 double Managed::heat(ObjectId id) const {
-  const double heat = policy_->heat(id);
-  return std::isfinite(heat) ? heat : 0;
+  const ObjectId object = leader(id);
+  const double heat = policy_->heat(object);
+  if (!std::isfinite(heat)) return 0;
+  Bytes all = 0;
+  huge_.each(object, [&](ObjectId part) { all += target_.bytes(part); });
+  const bool alone = all == 0 || all == target_.bytes(id);
+  return alone ? heat
+               : heat * static_cast<double>(target_.bytes(id)) /
+                     static_cast<double>(all);
 }
 
 double Managed::last_loads(ObjectId id) const {

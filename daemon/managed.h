@@ -14,6 +14,7 @@
 #include "daemon/expected.h"
 #include "daemon/fast_shares.h"
 #include "daemon/guards.h"
+#include "daemon/huge_groups.h"
 #include "daemon/move_thread.h"
 #include "daemon/planned.h"
 #include "daemon/target.h"
@@ -43,8 +44,12 @@ class Managed {
   std::uint64_t serial() const { return serial_; }
   const Target& target() const { return target_; }
   const Policy& policy() const { return *policy_; }
-  /// The policy's heat of a region; 0 where it says nothing finite.
+  /// The policy's heat of a region, of one in a huge page its part of that; 0
+  /// where it says nothing finite.
   double heat(ObjectId id) const;
+  /// The region that is moved when this one is: the first of its huge page, or
+  /// itself.
+  ObjectId leader(ObjectId id) const { return huge_.leader(id); }
   const Guards& guards() const { return guards_; }
   const SlowdownWatch& slowdown() const { return slowdown_; }
   const ThrashWatch& thrash() const { return thrash_; }
@@ -134,10 +139,11 @@ class Managed {
   void look(const Capacities& capacities);
   double fast_share_of(Source source, ObjectId id);
   void judge_window(Nanos window_ns);
+  Bytes bytes_to_move(ObjectId leader, TierId to) const;
   std::vector<MoveOrder> orders(const std::vector<Move>& moves);
   void send(std::vector<MoveOrder> orders, const MoveTotals& totals,
             bool planned, BudgetShare budget, MoveThread& moves);
-  void remember(const MoveOutcome& outcome, std::int64_t window);
+  void remember(std::span<const MoveOutcome> outcomes, std::int64_t window);
   void close_window();
 
   struct Flight {
@@ -163,6 +169,7 @@ class Managed {
   Expected expected_;
   std::vector<double> last_loads_;
   std::vector<double> last_stores_;
+  HugeGroups huge_;
   std::vector<ObjectView> objects_;
   std::vector<ObjectId> after_;  // by object: who begins where it ended
   std::vector<TierView> tiers_;

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "daemon/huge_pages.h"
 #include "daemon/locked_memory.h"
 #include "daemon/page_moves.h"
 
@@ -35,6 +36,7 @@ Target::Target(Kernel& kernel, const Machine& machine, Process process,
       process_(std::move(process)),
       options_(options),
       page_bytes_(kernel.page_bytes()),
+      huge_bytes_(huge_page_bytes(kernel)),
       map_(options.region_bytes, largest(options, kernel.page_bytes()),
            options.regions),
       pages_in_(machine.tiers.size(), 0),
@@ -187,9 +189,9 @@ void Target::forget_unmapped() {
     map_.each(area.start, area.end, [&](ObjectId id) { mapped[id] = true; });
   }
   for (ObjectId id = 0; id < seen_.size(); ++id) {
-    for (TierId t = 0; !mapped[id] && t < tiers_; ++t) {
-      set_pages(id, t, 0);
-    }
+    if (mapped[id]) continue;
+    see_huge(id, false);
+    for (TierId t = 0; t < tiers_; ++t) set_pages(id, t, 0);
   }
 }
 
@@ -272,7 +274,10 @@ std::vector<std::vector<ObjectId>> Target::adapt(
     map_.merge(group);
     heat_.merged(group);
     share_out(group);
-    for (const ObjectId id : group) know(id);
+    for (const ObjectId id : group) {
+      know(id);
+      see_huge(id, false);
+    }
     out.push_back(group);
   }
   for (const ObjectId whole : heat_.to_split(map_)) {
@@ -284,6 +289,7 @@ std::vector<std::vector<ObjectId>> Target::adapt(
     share_out(parts);
     for (const ObjectId id : parts) {
       know(id);
+      see_huge(id, false);
       seen_[id].bound = seen_[whole].bound;
       want(id);
     }
@@ -313,11 +319,17 @@ Result<bool> Target::ask_about(std::span<const ObjectId> ids) {
   const auto nodes = page_nodes(*kernel_, process_.pid, pages);
   if (!nodes) return nodes.error();
   bool changed = false;
+  HugePages huge(*kernel_, process_.pid);
   std::size_t page = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     std::vector<std::uint32_t> counts(tiers_, 0);
+    bool first = true;
     for (; page < ends[i]; ++page) {
       if ((*nodes)[page] < 0) continue;
+      if (std::exchange(first, false)) {
+        const bool in_huge = huge.block_of(pages[page]) != 0;
+        if (huge.bytes() > 0) see_huge(ids[i], in_huge);
+      }
       const TierId tier = machine_->tier_of_node((*nodes)[page]);
       if (tier != kNoTier) ++counts[tier];
     }
@@ -326,6 +338,11 @@ Result<bool> Target::ask_about(std::span<const ObjectId> ids) {
     }
   }
   return changed;
+}
+
+void Target::see_huge(ObjectId id, bool huge) {
+  huge_regions_ += huge ? 1 : 0;
+  huge_regions_ -= std::exchange(seen_[id].huge, huge) ? 1 : 0;
 }
 
 template <typename Each>
@@ -368,12 +385,16 @@ void Target::note(const MoveOutcome& outcome) {
     set_pages(outcome.object, t,
               static_cast<std::uint32_t>(outcome.pages_by_tier[t]));
   }
-  if (!outcome.huge) return;
+  if (outcome.moved > 0) see_huge(outcome.object, outcome.huge);
+  if (!outcome.huge || huge_bytes_ == 0) return;
   // Neighbours within the huge page moved too.
   const auto& region = map_.region(outcome.object);
-  const Bytes reach = Bytes{2} << 20;
-  const Address low = region.start > reach ? region.start - reach : 0;
-  map_.each(low, region.end + reach, [&](ObjectId id) { want(id); });
+  const Bytes tail = huge_bytes_ - 1;
+  map_.each(region.start & ~tail, (region.end + tail) & ~tail,
+            [&](ObjectId id) {
+              see_huge(id, true);
+              want(id);
+            });
 }
 
 }  // namespace thermocline

@@ -96,6 +96,12 @@ class Target {
   /// Where most of its bytes lie (the faster one of equals); 0 for none.
   TierId tier(ObjectId id) const;
   bool bound(ObjectId id) const { return seen_[id].bound; }
+  /// Whether it lies in a huge page, as last seen: as the kernel says, or,
+  /// where it does not tell, as its last move showed.
+  bool huge(ObjectId id) const { return seen_[id].huge; }
+  bool any_huge() const { return huge_regions_ > 0; }
+  /// Bytes of a huge page; 0: there are none.
+  Bytes huge_bytes() const { return huge_bytes_; }
   /// Its mappings that may be managed, ascending.
   const std::vector<Area>& areas() const { return areas_; }
 
@@ -126,6 +132,7 @@ class Target {
     Address start = 0;  // of the region when asked
     Address end = 0;
     bool bound = false;
+    bool huge = false;
     bool queued = false;
   };
 
@@ -145,6 +152,7 @@ class Target {
   /// Returns whether one of them has pages elsewhere than was known.
   Result<bool> ask_about(std::span<const ObjectId> ids);
   void settle(bool changed);
+  void see_huge(ObjectId id, bool huge);
   template <typename Each>
   void for_each_page(ObjectId id, Each each) const;
   /// Returns whether that is news.
@@ -156,12 +164,14 @@ class Target {
   Process process_;
   Options options_;
   Bytes page_bytes_;
+  Bytes huge_bytes_;
   SplitRegions map_;
   RegionHeat heat_;
   std::string maps_text_;
   std::vector<Area> areas_;  // candidates, ascending
   std::set<Address> bound_areas_;
   std::vector<Seen> seen_;               // by region
+  std::size_t huge_regions_ = 0;         // of those
   std::vector<std::uint32_t> pages_;     // region * tiers + tier
   std::vector<std::uint64_t> pages_in_;  // by tier
   std::deque<ObjectId> queue_;           // to be asked about before the rest

@@ -1,0 +1,51 @@
+// HugeGroups: the regions that lie in one huge page, and so move as one.
+//
+// The kernel moves a huge page as a whole. A policy that sees its parts one by
+// one puts the coldest of them out and drags the warm ones along, fetches them
+// back, and so on. So to the policy they are one object, under the number of
+// the first; the others are empty as long as they lie there. HeMem (SOSP 2021)
+// and MEMTIS (SOSP 2023) manage huge pages as one, too.
+//
+// Thread safety: none.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "daemon/target.h"
+#include "estimator/view.h"
+
+namespace thermocline {
+
+class HugeGroups {
+ public:
+  /// Looks anew which regions of the target lie in one huge page, as far as it
+  /// knows. Cost: O(regions), nothing where none does.
+  void find(const Target& target);
+
+  /// The one that stands for a region: the first of its huge page, or itself.
+  ObjectId leader(ObjectId id) const {
+    return id < parts_.size() ? parts_[id].leader : id;
+  }
+  /// Calls use(id) for each region that moves with this one, by address.
+  /// Requires: a leader.
+  void each(ObjectId leader, auto&& use) const {
+    for (ObjectId id = leader; id != kNoObject; id = next(id)) use(id);
+  }
+  /// Makes one object of those that move as one. Requires: the target's, by
+  /// number.
+  void join(std::span<ObjectView> objects) const;
+
+ private:
+  struct Part {
+    ObjectId leader = kNoObject;
+    ObjectId next = kNoObject;  // in the same huge page
+  };
+  ObjectId next(ObjectId id) const {
+    return id < parts_.size() ? parts_[id].next : kNoObject;
+  }
+
+  std::vector<Part> parts_;  // by region; none: each is on its own
+};
+
+}  // namespace thermocline
