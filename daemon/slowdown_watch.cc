@@ -1,18 +1,34 @@
 #include "daemon/slowdown_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace thermocline {
 namespace {
 
 constexpr int kMostDoublings = 6;
+constexpr double kNoise = 3;          // standard errors that are no chance
+constexpr std::int64_t kLongest = 8;  // spans
 
 }  // namespace
 
-double SlowdownWatch::mean() const {
-  return std::accumulate(rates_.begin(), rates_.end(), 0.0) /
-         static_cast<double>(std::max<std::size_t>(1, rates_.size()));
+// Requires: as many windows, at least one.
+SlowdownWatch::Pace SlowdownWatch::pace(std::int64_t last) const {
+  const auto count = static_cast<double>(last);
+  const auto first = rates_.end() - last;
+  const double mean = std::accumulate(first, rates_.end(), 0.0) / count;
+  double squares = 0;
+  for (auto at = first; at != rates_.end(); ++at) {
+    squares += (*at - mean) * (*at - mean);
+  }
+  return {mean, std::sqrt(squares / std::max(1.0, count - 1)), count};
+}
+
+// By how much the two may differ if nothing has changed.
+double SlowdownWatch::chance(const Pace& now) const {
+  return kNoise * std::max(before_->deviation, now.deviation) *
+         std::sqrt(1 / before_->windows + 1 / now.windows);
 }
 
 void SlowdownWatch::end_window(const Window& window) {
@@ -24,37 +40,42 @@ void SlowdownWatch::end_window(const Window& window) {
     left_ = 0;
   }
   if (window.moved && since_move_ >= options_.span && !holding()) {
-    const bool known =
-        static_cast<std::int64_t>(rates_.size()) == options_.span;
-    before_ = known ? std::optional<double>(mean()) : std::nullopt;
+    const std::int64_t known = std::ssize(rates_);
+    before_.reset();
+    if (known >= options_.span) before_ = pace(std::min(known, since_move_));
     rates_.clear();
   }
   since_move_ = window.moved ? 0 : since_move_ + 1;
   rates_.push_back(sampled_ ? window.accesses : window.operators);
-  if (static_cast<std::int64_t>(rates_.size()) > options_.span) {
-    rates_.pop_front();
-  }
+  if (std::ssize(rates_) > kLongest * options_.span) rates_.pop_front();
   if (holding()) {
     if (--left_ == 0) judge_rest();
-    return;
-  }
-  const bool full = static_cast<std::int64_t>(rates_.size()) == options_.span;
-  if (!full || !before_) return;
-  const double drop = sampled_ ? options_.sampled_drop : options_.drop;
-  if (since_move_ >= options_.span) {
+  } else if (since_move_ >= options_.span) {
     before_.reset();  // nothing was moved for so long: not our doing
-  } else if (mean() < (1 - drop) * *before_) {
-    ++holds_;
-    left_ = options_.rest << doublings_;
-    rates_.clear();
-  } else {
-    before_ = std::max(*before_, mean());
+  } else if (before_) {
+    compare();
+  }
+}
+
+void SlowdownWatch::compare() {
+  const std::int64_t known = std::ssize(rates_);
+  for (auto last = options_.span; last <= known; last *= 2) {
+    const Pace now = pace(last);
+    const double lost = before_->mean - now.mean;
+    if (lost > drop() * before_->mean && lost > chance(now)) {
+      ++holds_;
+      left_ = options_.rest << doublings_;
+      rates_.clear();
+      return;
+    }
+    // Faster than before, or as fast in more windows.
+    const bool longer = now.windows > before_->windows;
+    if (-lost > (longer ? 0 : chance(now))) before_ = now;
   }
 }
 
 void SlowdownWatch::judge_rest() {
-  const double drop = sampled_ ? options_.sampled_drop : options_.drop;
-  if (mean() >= (1 - drop / 2) * *before_) {
+  if (pace(std::ssize(rates_)).mean >= (1 - drop() / 2) * before_->mean) {
     ++blamed_;
     doublings_ = std::min(doublings_ + 1, kMostDoublings);
   } else {

@@ -3,11 +3,13 @@
 // Whatever the policy and the estimate say, the job's own progress is the
 // judge: the operators that its observer tells of, or, without one, its
 // sampled accesses. When moves begin, the progress of the windows before is
-// remembered; when progress then falls by more than `drop`, moves rest. If it
-// comes back meanwhile, the moves were to blame, and the next rest is twice as
-// long; if not, the job has changed by itself, and what it does now is the new
-// measure. The thresholds are our choice; training jobs' windows differ by
-// some per cent of themselves.
+// remembered; when progress then falls by more than `drop`, and by more than
+// the windows differ among themselves, moves rest. If it comes back meanwhile,
+// the moves were to blame, and the next rest is twice as long; if not, the job
+// has changed by itself, and what it does now is the new measure. The
+// thresholds are our choice. Windows shorter than a step of training see its
+// phases, and means of eight that differ by a quarter for no other reason; of
+// such a job up to eight times as many windows are compared.
 //
 // Thread safety: none; one instance a target.
 #pragma once
@@ -23,7 +25,7 @@ class SlowdownWatch {
   struct Options {
     double drop = 0.25;         // share of its progress; 0: no such guard
     double sampled_drop = 0.5;  // the same where only samples tell of it
-    std::int64_t span = 8;      // windows that are compared
+    std::int64_t span = 8;      // windows that are compared, at least
     std::int64_t rest = 8;      // windows, doubled each time they were to blame
   };
   explicit SlowdownWatch(Options options) : options_(options) {}
@@ -41,13 +43,24 @@ class SlowdownWatch {
   std::uint64_t blamed() const { return blamed_; }  // of these, rightly
 
  private:
-  double mean() const;
+  // Progress in some windows, and by how much one differs from their mean.
+  struct Pace {
+    double mean = 0;
+    double deviation = 0;
+    double windows = 0;
+  };
+  Pace pace(std::int64_t last) const;
+  double chance(const Pace& now) const;
+  void compare();
   void judge_rest();
+  double drop() const {
+    return sampled_ ? options_.sampled_drop : options_.drop;
+  }
 
   Options options_;
   bool sampled_ = true;  // what rates_ are of
   std::deque<double> rates_;
-  std::optional<double> before_;       // mean before these moves began
+  std::optional<Pace> before_;         // when these moves began
   std::int64_t since_move_ = 1 << 20;  // windows
   std::int64_t left_ = 0;              // of the rest
   int doublings_ = 0;

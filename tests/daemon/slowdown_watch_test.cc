@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <random>
+
 namespace thermocline {
 namespace {
 
@@ -48,6 +51,42 @@ TEST_F(SlowdownWatchTest, AJobThatChangesByItselfIsLetBe) {
   EXPECT_EQ(watch.blamed(), 0u);
   windows(200, 60, true);  // the new measure
   EXPECT_EQ(watch.holds(), 1u);
+}
+
+// Windows shorter than a step: most are slow, one in seven is quick.
+TEST_F(SlowdownWatchTest, PhasesOfAJobAreNoSlowdown) {
+  const auto progress = [](int window) {
+    return window % 7 == 0 ? 400.0 : 20 + 10 * (window % 3);
+  };
+  for (int i = 0; i < 1000; ++i) {
+    watch.end_window({progress(i), 1000, i > 20});
+  }
+  EXPECT_EQ(watch.holds(), 0u);
+}
+
+// Windows that differ by six tenths of themselves, by chance. Of ten such jobs
+// the guard may be wrong about some, and sees most that are halved.
+TEST(SlowdownWatch, SeesASlowdownThroughNoise) {
+  std::uint64_t wrong = 0;
+  int seen = 0;
+  for (std::uint32_t job = 0; job < 10; ++job) {
+    SlowdownWatch watch{SlowdownWatch::Options{}};
+    std::mt19937 random(job);
+    const auto window = [&](double pace, bool moves = true) {
+      const double share = static_cast<double>(random()) / 4294967296.0;
+      watch.end_window(
+          {pace * (share + share * share), 1000, moves && !watch.holding()});
+    };
+    for (int i = 0; i < 20; ++i) window(100, false);
+    for (int i = 0; i < 300; ++i) window(100);
+    wrong += watch.holds();
+    while (watch.holding()) window(100);
+    const auto before = watch.holds();
+    for (int i = 0; i < 100 && watch.holds() == before; ++i) window(50);
+    seen += watch.holds() > before ? 1 : 0;
+  }
+  EXPECT_LE(wrong, 10u) << "in 3,000 windows";
+  EXPECT_GE(seen, 7);
 }
 
 TEST_F(SlowdownWatchTest, SlowWithoutMovesIsNoneOfOurBusiness) {
