@@ -32,4 +32,8 @@ linux, fast = (it["runs"][name][0] for name in ("linux", "all_fast"))
 assert linux["checksum"] == fast["checksum"], it
 assert linux["virtual_s"] > fast["virtual_s"] > 0, it
 assert "pgpromote_success" in linux["kernel"], it
+MIB = 1 << 20
+assert fast["fast_bytes"] > 64 * MIB, it
+for when in ("fast_bytes_before", "fast_bytes"):
+    assert 0.5 * it["free_bytes"] < linux[when] < it["free_bytes"] + 8 * MIB, it
 CHECK

@@ -6,9 +6,10 @@
 // the kernel allows), prints "ready FREE" and holds it. Each line of standard
 // input is another number of BYTES, which is brought about and answered alike.
 // Until the first, what the kernel takes for itself below its low watermarks,
-// as a job gets ready, is given back: it can lie nowhere else, and no process
-// gets any of it. It ends with its input, or when it is killed. So a machine
-// with 2 GiB of fast memory can be made one with 300 MiB.
+// as a job gets ready, is given back: it can lie nowhere else. That and no
+// more: a job that touches huge pages gets below those watermarks, too, and
+// would have one after the other. It ends with its input, or when it is killed.
+// So a machine with 2 GiB of fast memory can be made one with 300 MiB.
 #include <numa.h>
 #include <numaif.h>
 #include <poll.h>
@@ -57,6 +58,20 @@ std::int64_t free_bytes(int node) {
          static_cast<std::int64_t>(*missing);
 }
 
+// What the kernel itself has there: used, but not of processes or files.
+std::int64_t kernels_own(int node) {
+  std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) +
+                     "/meminfo");
+  std::int64_t own = 0;
+  std::string ignored, key;
+  for (std::int64_t kib = 0; file >> ignored >> ignored >> key >> kib;) {
+    if (key == "MemUsed:") own += kib * 1024;
+    if (key == "AnonPages:" || key == "FilePages:") own -= kib * 1024;
+    std::getline(file, ignored);
+  }
+  return own;
+}
+
 // Memory that is locked on a node.
 class Held {
  public:
@@ -84,10 +99,13 @@ class Held {
     if (last.bytes == 0) held_.pop_back();
     return true;
   }
-  // Gives what the kernel took below its watermarks.
+  // Gives what the kernel took below its watermarks, since the last leave().
   void give_missing() {
-    const std::int64_t excess = free_bytes(node_);
-    if (excess < -kTolerance) give(-excess / kPage * kPage);
+    const std::int64_t missing = -free_bytes(node_);
+    const std::int64_t grown = kernels_own(node_) - kernels_;
+    const std::int64_t bytes = std::min(missing, grown) / kPage * kPage;
+    if (bytes <= kTolerance || !give(bytes)) return;
+    kernels_ += bytes;
   }
   // Takes and gives until `wanted` is free; false when it cannot be.
   bool leave(std::int64_t wanted) {
@@ -104,6 +122,7 @@ class Held {
         return false;
       }
     }
+    kernels_ = kernels_own(node_);
     std::printf("ready %lld\n", static_cast<long long>(free_bytes(node_)));
     std::fflush(stdout);
     return true;
@@ -115,6 +134,7 @@ class Held {
     std::size_t bytes;
   };
   int node_;
+  std::int64_t kernels_ = 0;  // what the kernel had, or was given for
   std::vector<Piece> held_;
 };
 
