@@ -17,6 +17,7 @@ const std::vector<std::pair<std::string, Switch>>& switches() {
          o.guards.blacklist = {0, 0};
        }},
       {"no_payback", [](Options& o) { o.guards.payback.seconds = 0; }},
+      {"needless", [](Options& o) { o.guards.needless = false; }},
       {"slowdown", [](Options& o) { o.guards.slowdown.drop = 0; }},
       {"thrashing", [](Options& o) { o.guards.thrash.span = 0; }},
       {"pressure", [](Options& o) { o.pressure.waiting = 0; }},

@@ -26,6 +26,7 @@ const char* refusal_name(Refusal why) {
     case Refusal::kSlowdown: return "slowdown";
     case Refusal::kThrashing: return "thrashing";
     case Refusal::kNoPayback: return "no_payback";
+    case Refusal::kNeedless: return "needless";
   }
   return "unknown";
 }
@@ -39,19 +40,46 @@ Refusal Guards::bouncing(const State& state, const Move& move,
   return Refusal::kNone;
 }
 
-Refusal Guards::judge(const View& view, const Move& move, Bytes bytes,
-                      const std::vector<Bytes>& used, Bytes budget) const {
+// Why it may not be made, whatever room and budget there are.
+Refusal Guards::barred(const View& view, const Move& move, Bytes bytes) const {
   const auto& object = view.objects[move.object];
   if (object.tier != move.from) return Refusal::kStale;
   if (!object.movable || object.bytes == 0) return Refusal::kUnmovable;
   const auto bounce = bouncing(states_[move.object], move, view.window);
   if (bounce != Refusal::kNone) return bounce;
+  return payback_.worth(move, bytes, view.tiers) ? Refusal::kNone
+                                                 : Refusal::kNoPayback;
+}
+
+Refusal Guards::judge(const View& view, const Move& move, Bytes bytes,
+                      const std::vector<Bytes>& used, Bytes budget) const {
+  if (const auto why = barred(view, move, bytes); why != Refusal::kNone) {
+    return why;
+  }
   if (used[move.to] + bytes > view.tiers[move.to].capacity) {
     return Refusal::kCapacity;
   }
-  if (!payback_.worth(move, bytes, view.tiers)) return Refusal::kNoPayback;
-  if (bytes > budget) return Refusal::kBudget;
-  return Refusal::kNone;
+  return bytes > budget ? Refusal::kBudget : Refusal::kNone;
+}
+
+// Bytes, by tier, that are all of it that its demotions need to give up: what
+// they would, without what is barred from coming.
+std::vector<Bytes> Guards::to_leave(const View& view,
+                                    const std::vector<Move>& moves,
+                                    const BytesToMove& bytes_to_move) const {
+  std::vector<Bytes> leave(view.tiers.size(), 0);
+  std::vector<Bytes> stay(view.tiers.size(), 0);
+  for (const auto& move : moves) {
+    const Bytes bytes = bytes_to_move(move.object, move.to);
+    const bool bars = barred(view, move, bytes) != Refusal::kNone;
+    const bool demotion = move.to > move.from;
+    if (demotion && !bars) leave[move.from] += bytes;
+    if (!demotion && bars) stay[move.to] += bytes;
+  }
+  for (std::size_t t = 0; t < leave.size(); ++t) {
+    leave[t] -= std::min(leave[t], stay[t]);
+  }
+  return leave;
 }
 
 std::vector<Move> Guards::admit(const View& view,
@@ -77,14 +105,20 @@ std::vector<Move> Guards::admit(const View& view,
   }
   std::stable_partition(sorted.begin(), sorted.end(),
                         [](const Move& move) { return move.to > move.from; });
+  auto leave = to_leave(view, sorted, bytes_to_move);
   std::vector<Move> out;
   for (const auto& move : sorted) {
     const Bytes bytes = bytes_to_move(move.object, move.to);
-    const bool owed = move.to > move.from && hold != Refusal::kInFlight &&
+    const bool demotion = move.to > move.from;
+    const bool owed = demotion && hold != Refusal::kInFlight &&
                       used[move.from] > view.tiers[move.from].capacity;
-    const auto why = hold != Refusal::kNone && !owed
-                         ? hold
-                         : judge(view, move, bytes, used, budget);
+    auto why = hold != Refusal::kNone && !owed
+                   ? hold
+                   : judge(view, move, bytes, used, budget);
+    const bool needed = !demotion || owed || leave[move.from] > 0;
+    if (why == Refusal::kNone && !needed && options_.needless) {
+      why = Refusal::kNeedless;
+    }
     if (why != Refusal::kNone) {
       ++refused_[static_cast<std::size_t>(why)];
       states_[move.object].refusal = why;
@@ -93,6 +127,7 @@ std::vector<Move> Guards::admit(const View& view,
     }
     used[move.to] += bytes;
     used[move.from] -= std::min(used[move.from], bytes);
+    if (demotion) leave[move.from] -= std::min(leave[move.from], bytes);
     budget -= bytes;
     out.push_back(move);
   }

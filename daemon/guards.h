@@ -6,10 +6,11 @@
 // where it was moved for `residence` windows before it may move back, and that
 // time doubles each time it does move back soon, unless its stay in fast memory
 // had paid (payback.h): what a job uses phase by phase may come and go with
-// them. Demotions pass before
-// promotions, so that their room counts. A promotion must earn its copy back.
-// Brakes hold all moves of a target for a while. Every refusal is counted by
-// cause, and every guard can be switched off.
+// them. Demotions pass before promotions, so that their room counts; and no
+// room is made for what may not come, or half of a swap would leave fast memory
+// empty. A promotion must earn its copy back. Brakes hold all moves of a target
+// for a while. Every refusal is counted by cause, and every guard can be
+// switched off.
 //
 // Thread safety: none; one instance per target, by its thread.
 #pragma once
@@ -44,8 +45,9 @@ enum class Refusal : std::uint8_t {
   kSlowdown,   // the job became slower (slowdown_watch.h)
   kThrashing,  // hot memory is exchanged for hot memory (thrash_watch.h)
   kNoPayback,  // would not earn its copy back (payback.h)
+  kNeedless,   // would make room for what may not come
 };
-inline constexpr std::size_t kRefusals = 14;
+inline constexpr std::size_t kRefusals = 15;
 const char* refusal_name(Refusal why);
 
 class Guards {
@@ -53,6 +55,7 @@ class Guards {
   struct Options {
     std::int64_t residence = 2;      // windows; 0: no such guard
     std::int64_t failures_wait = 4;  // windows an object that failed is left
+    bool needless = true;            // false: no such guard
     Payback::Options payback;
     // Brakes on all moves of the target.
     SlowdownWatch::Options slowdown;
@@ -123,8 +126,11 @@ class Guards {
     bool paid = false;  // its last stay in fast memory
     Refusal refusal = Refusal::kNone;
   };
+  Refusal barred(const View& view, const Move& move, Bytes bytes) const;
   Refusal judge(const View& view, const Move& move, Bytes bytes,
                 const std::vector<Bytes>& used, Bytes budget) const;
+  std::vector<Bytes> to_leave(const View& view, const std::vector<Move>& moves,
+                              const BytesToMove& bytes_to_move) const;
   Refusal bouncing(const State& state, const Move& move,
                    std::int64_t window) const;
 

@@ -173,6 +173,46 @@ TEST_F(GuardsTest, APromotionMustEarnItsCopyBack) {
   EXPECT_EQ(refused(Refusal::kNoPayback), 1u);
 }
 
+TEST_F(GuardsTest, NoRoomIsMadeForWhatMayNotCome) {
+  // Objects 2 and 3 went out a window ago: they may not come back yet.
+  guards.moved({2, 0, 1}, 0);
+  guards.moved({3, 0, 1}, 0);
+  EXPECT_TRUE(admit({{0, 0, 1}, {1, 0, 1}, {2, 1, 0}, {3, 1, 0}}, 1).empty());
+  EXPECT_EQ(refused(Refusal::kResidence), 2u);
+  EXPECT_EQ(refused(Refusal::kNeedless), 2u);
+  EXPECT_NE(guards.last_refusal(0).find("needless"), std::string::npos);
+}
+
+TEST_F(GuardsTest, RoomIsMadeForWhatMayCome) {
+  guards.moved({3, 0, 1}, 0);
+  const auto out = admit({{1, 0, 1}, {0, 0, 1}, {3, 1, 0}, {2, 1, 0}}, 1);
+  EXPECT_EQ(out, (std::vector<Move>{{1, 0, 1}, {2, 1, 0}}));
+  EXPECT_EQ(refused(Refusal::kNeedless), 1u);
+}
+
+TEST_F(GuardsTest, WhoMakesRoomAheadMay) {
+  const auto out = admit({{0, 0, 1}, {1, 0, 1}});
+  EXPECT_EQ(out.size(), 2u);
+  // Room beyond that of a swap that may not be is its own matter.
+  guards.moved({2, 0, 1}, 0);
+  EXPECT_EQ(admit({{0, 0, 1}, {1, 0, 1}, {2, 1, 0}}, 1).size(), 1u);
+}
+
+TEST_F(GuardsTest, WhatIsOwedIsNeverNeedless) {
+  tiers[0].capacity = kMiB;
+  guards.moved({2, 0, 1}, 0);
+  const auto out = admit({{0, 0, 1}, {1, 0, 1}, {2, 1, 0}}, 1);
+  EXPECT_EQ(out, (std::vector<Move>{{0, 0, 1}}));
+}
+
+TEST_F(GuardsTest, SwapsMayBeLeftHalf) {
+  Guards::Options options;
+  options.needless = false;
+  guards = Guards(options);
+  guards.moved({2, 0, 1}, 0);
+  EXPECT_EQ(admit({{0, 0, 1}, {2, 1, 0}}, 1).size(), 1u);
+}
+
 TEST_F(GuardsTest, EveryRefusalHasAName) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < kRefusals; ++i) {
