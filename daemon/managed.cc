@@ -15,7 +15,6 @@ Managed::Managed(Kernel& kernel, const Machine& machine, std::uint64_t serial,
       target_(std::move(target)),
       policy_(std::move(policy)),
       guards_(guards),
-      window_began_(kernel.now()),
       slowdown_(guards.slowdown),
       thrash_(guards.thrash),
       blacklist_(guards.blacklist, kernel.page_bytes()),
@@ -186,22 +185,12 @@ void Managed::judge_window(Nanos window_ns) {
   operators_ = 0;
 }
 
-bool Managed::goes_on(const Capacities& capacities) const {
-  const Nanos now = kernel_->now();
-  return now - window_began_ < steps_.length(now) &&
-         target_.footprint(0) <= capacities[0];
-}
-
 MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
-                           MoveThread& moves, Nanos length, Brake brake) {
-  pressure_ = brake.refusal;
-  window_ns_ += length;
-  if (goes_on(capacities)) return {};
-  const Nanos window_ns = std::exchange(window_ns_, 0);
-  window_began_ = kernel_->now();
+                           MoveThread& moves, Nanos window_ns, Brake brake) {
   adapt();
   look(capacities);
   judge_window(window_ns);
+  pressure_ = brake.refusal;
   MoveTotals totals;
   // On the emulated machine a call takes the emulator's time, tens of times
   // what its memory would: no measure beside heat.

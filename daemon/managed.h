@@ -17,7 +17,6 @@
 #include "daemon/huge_groups.h"
 #include "daemon/move_thread.h"
 #include "daemon/planned.h"
-#include "daemon/step_length.h"
 #include "daemon/target.h"
 #include "daemon/totals.h"
 #include "policies/policy.h"
@@ -91,11 +90,9 @@ class Managed {
     Refusal refusal = Refusal::kNone;
   };
   /// Ends the window: decides, and has it moved as far as the guards let.
-  /// Returns what was decided; takes its bytes from the budget. Where the job's
-  /// steps are longer, its window goes on instead (step_length.h), unless it
-  /// owes fast memory; `length` is added up.
+  /// Returns what was decided; takes its bytes from the budget.
   MoveTotals decide(const Capacities& capacities, BudgetShare budget,
-                    MoveThread& moves, Nanos length, Brake brake);
+                    MoveThread& moves, Nanos window_ns, Brake brake);
 
   /// Has moved what the plan wants now. `room`: free by tier; brought up to
   /// date. Requires: plan().
@@ -108,8 +105,6 @@ class Managed {
   Refusal held() const;
   /// The observer told that an operator ran.
   void progressed() { ++operators_; }
-  /// It told that a step ended.
-  void step_ended() { steps_.mark(kernel_->now()); }
   /// Bytes on their way to a tier.
   Bytes arriving(TierId tier) const;
   /// Takes over what became of the batch; gives back to the budget what was
@@ -143,7 +138,6 @@ class Managed {
   void meet_neighbours(ObjectId id);
   void look(const Capacities& capacities);
   double fast_share_of(Source source, ObjectId id);
-  bool goes_on(const Capacities& capacities) const;
   void judge_window(Nanos window_ns);
   Bytes bytes_to_move(ObjectId leader, TierId to) const;
   std::vector<MoveOrder> orders(const std::vector<Move>& moves);
@@ -168,9 +162,6 @@ class Managed {
   std::unique_ptr<Planned> plan_;
   std::optional<Flight> flight_;
   std::int64_t window_ = 0;
-  StepLength steps_;
-  Nanos window_began_ = 0;
-  Nanos window_ns_ = 0;        // so far, by the policies' clock
   std::vector<double> loads_;  // by region, in the current window
   std::vector<double> stores_;
   double fast_accesses_ = 0;    // in the current window

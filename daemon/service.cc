@@ -203,7 +203,6 @@ void Service::hear(const ObserverEvent& event) {
   for (const auto& one : managed_) {
     if (one->target().pid() != event.pid) continue;
     if (std::holds_alternative<Operator>(event.what)) one->progressed();
-    if (std::holds_alternative<Mark>(event.what)) one->step_ended();
     if (one->plan() != nullptr) one->plan()->hear(event, kernel_.now());
   }
   if (const auto* tensor = std::get_if<Tensor>(&event.what)) {

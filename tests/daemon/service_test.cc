@@ -99,45 +99,6 @@ TEST_F(ServiceTest, AnEmulatedMachinesWindowsAreOnItsOwnClock) {
   }
 }
 
-TEST_F(ServiceTest, AWindowLastsForAStepAtLeast) {
-  constexpr Nanos kSecond = 1'000'000'000;
-  start();
-  service->hear({7, Mark{}});
-  for (int i = 0; i < 3; ++i) window();
-  EXPECT_EQ(script->calls, 3u) << "how long a step is, is not known";
-  service->hear({7, Mark{}});
-  for (std::size_t step = 0; step < 3; ++step) {
-    sample({at(kBase)});
-    window();
-    sample({at(kBase + kRegion)});
-    window();
-    EXPECT_EQ(script->calls, 3 + step) << "the step is not over";
-    window();
-    service->hear({7, Mark{}});
-    EXPECT_EQ(script->calls, 4 + step);
-    EXPECT_EQ(script->window_ns, 3 * kSecond);
-    EXPECT_EQ(script->objects[0].loads, 10);
-    EXPECT_EQ(script->objects[1].loads, 10);
-    EXPECT_EQ(service->targets()[0].windows, static_cast<int>(4 + step));
-  }
-  for (int i = 0; i < 8; ++i) window();
-  EXPECT_EQ(script->calls, 6u + 1 + 1 + 2)
-      << "two windows of a step, and as they were once it marks no more";
-}
-
-TEST_F(ServiceTest, AStepIsNotWaitedForByWhoOwesFastMemory) {
-  kernel.add_process(7, kBase, 4 * 64, 0);
-  start();
-  service->hear({7, Mark{}});
-  for (int i = 0; i < 3; ++i) window();
-  service->hear({7, Mark{}});
-  window();
-  EXPECT_EQ(script->calls, 3u);
-  kernel.add_node(0, kGiB, 0);  // not even what is to be left
-  window();
-  EXPECT_EQ(script->calls, 4u);
-}
-
 TEST(Sources, RestAsLongOnAnEmulatedMachinesClock) {
   constexpr Nanos kMs = 1'000'000;
   EXPECT_EQ(rest_after(0, 1), 100 * kMs);
