@@ -382,6 +382,7 @@ TargetReport Managed::report() const {
   if (plan_) out.plan = plan_->report();
   for (TierId t = 0; t < machine_->tiers.size(); ++t) {
     out.bytes_by_tier.push_back(target_.footprint(t));
+    out.capacity_by_tier.push_back(t < tiers_.size() ? tiers_[t].capacity : 0);
   }
   return out;
 }

@@ -78,10 +78,13 @@ json to_json(const PlanReport& plan) {
 }
 
 json to_json(const TargetReport& target, const Machine& machine) {
-  json tiers = json::object();
-  for (std::size_t t = 0; t < target.bytes_by_tier.size(); ++t) {
-    tiers[machine.tiers[t].name] = target.bytes_by_tier[t];
-  }
+  const auto by_tier = [&](const std::vector<Bytes>& bytes) {
+    json tiers = json::object();
+    for (std::size_t t = 0; t < bytes.size(); ++t) {
+      tiers[machine.tiers[t].name] = bytes[t];
+    }
+    return tiers;
+  };
   const auto share = [](double part, double all) {
     return all > 0 ? part / all : 0.0;
   };
@@ -92,7 +95,8 @@ json to_json(const TargetReport& target, const Machine& machine) {
       {"windows", target.windows},
       {"footprint_bytes", target.footprint()},
       {"unmanaged_bytes", target.unmanaged},
-      {"bytes_by_tier", tiers},
+      {"bytes_by_tier", by_tier(target.bytes_by_tier)},
+      {"capacity_by_tier", by_tier(target.capacity_by_tier)},
       {"fast_share", target.fast_share()},
       {"accesses", target.accesses},
       {"fast_access_share", share(target.fast_accesses, target.accesses)},

@@ -77,6 +77,7 @@ struct TargetReport {
   bool ended = false;
   std::int64_t windows = 0;
   std::vector<Bytes> bytes_by_tier;
+  std::vector<Bytes> capacity_by_tier;  // what its policy could fill
   Bytes unmanaged = 0;
   Refusal held = Refusal::kNone;  // the brake that is on
   std::size_t blacklisted = 0;    // ranges that are left alone for now

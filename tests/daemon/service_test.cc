@@ -181,6 +181,9 @@ TEST_F(ServiceTest, MovesAndReports) {
   EXPECT_EQ(report.targets[0].bytes_by_tier,
             (std::vector<Bytes>{kRegion, 3 * kRegion}));
   EXPECT_DOUBLE_EQ(report.targets[0].fast_share(), 0.25);
+  EXPECT_EQ(report.targets[0].capacity_by_tier,
+            (std::vector<Bytes>{script->tiers[0].capacity,
+                                script->tiers[1].capacity}));
   sample({at(kBase + kRegion), at(kBase)});
   const auto next = window();
   EXPECT_EQ(next.targets[0].accesses, 20);
