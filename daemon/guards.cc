@@ -40,7 +40,6 @@ Refusal Guards::bouncing(const State& state, const Move& move,
   return Refusal::kNone;
 }
 
-// Why it may not be made, whatever room and budget there are.
 Refusal Guards::barred(const View& view, const Move& move, Bytes bytes) const {
   const auto& object = view.objects[move.object];
   if (object.tier != move.from) return Refusal::kStale;
@@ -51,32 +50,28 @@ Refusal Guards::barred(const View& view, const Move& move, Bytes bytes) const {
                                                  : Refusal::kNoPayback;
 }
 
-Refusal Guards::judge(const View& view, const Move& move, Bytes bytes,
-                      const std::vector<Bytes>& used, Bytes budget) const {
-  if (const auto why = barred(view, move, bytes); why != Refusal::kNone) {
-    return why;
-  }
-  if (used[move.to] + bytes > view.tiers[move.to].capacity) {
+Refusal Guards::judge(const View& view, const Wish& wish,
+                      const std::vector<Bytes>& used, Bytes budget) {
+  if (wish.barred != Refusal::kNone) return wish.barred;
+  const TierId to = wish.move.to;
+  if (used[to] + wish.bytes > view.tiers[to].capacity) {
     return Refusal::kCapacity;
   }
-  return bytes > budget ? Refusal::kBudget : Refusal::kNone;
+  return wish.bytes > budget ? Refusal::kBudget : Refusal::kNone;
 }
 
-// Bytes, by tier, that are all of it that its demotions need to give up: what
-// they would, without what is barred from coming.
-std::vector<Bytes> Guards::to_leave(const View& view,
-                                    const std::vector<Move>& moves,
-                                    const BytesToMove& bytes_to_move) const {
-  std::vector<Bytes> leave(view.tiers.size(), 0);
-  std::vector<Bytes> stay(view.tiers.size(), 0);
-  for (const auto& move : moves) {
-    const Bytes bytes = bytes_to_move(move.object, move.to);
-    const bool bars = barred(view, move, bytes) != Refusal::kNone;
-    const bool demotion = move.to > move.from;
-    if (demotion && !bars) leave[move.from] += bytes;
-    if (!demotion && bars) stay[move.to] += bytes;
+// By tier, the bytes that demotions are to free: what they would, less what is
+// barred from coming in their place.
+std::vector<Bytes> Guards::to_leave(std::size_t tiers,
+                                    const std::vector<Wish>& wishes) {
+  std::vector<Bytes> leave(tiers, 0);
+  std::vector<Bytes> stay(tiers, 0);
+  for (const auto& wish : wishes) {
+    const bool barred = wish.barred != Refusal::kNone;
+    if (wish.demotion() && !barred) leave[wish.move.from] += wish.bytes;
+    if (!wish.demotion() && barred) stay[wish.move.to] += wish.bytes;
   }
-  for (std::size_t t = 0; t < leave.size(); ++t) {
+  for (std::size_t t = 0; t < tiers; ++t) {
     leave[t] -= std::min(leave[t], stay[t]);
   }
   return leave;
@@ -91,31 +86,32 @@ std::vector<Move> Guards::admit(const View& view,
   for (const auto& tier : view.tiers) used.push_back(tier.used);
   Bytes budget = view.budget;
   std::vector<bool> named(view.objects.size(), false);
-  std::vector<Move> sorted;
+  std::vector<Wish> wishes;
   for (const auto& move : moves) {
     const bool sound = move.object < view.objects.size() &&
                        move.to < view.tiers.size() && move.from != move.to &&
                        !named[move.object];
     if (sound) {
       named[move.object] = true;
-      sorted.push_back(move);
+      const Bytes bytes = bytes_to_move(move.object, move.to);
+      wishes.push_back({move, bytes, barred(view, move, bytes)});
     } else {
       ++refused_[static_cast<std::size_t>(Refusal::kInvalid)];
     }
   }
-  std::stable_partition(sorted.begin(), sorted.end(),
-                        [](const Move& move) { return move.to > move.from; });
-  auto leave = to_leave(view, sorted, bytes_to_move);
+  std::stable_partition(wishes.begin(), wishes.end(),
+                        [](const Wish& wish) { return wish.demotion(); });
+  auto leave = to_leave(view.tiers.size(), wishes);
   std::vector<Move> out;
-  for (const auto& move : sorted) {
-    const Bytes bytes = bytes_to_move(move.object, move.to);
-    const bool demotion = move.to > move.from;
-    const bool owed = demotion && hold != Refusal::kInFlight &&
+  for (const auto& wish : wishes) {
+    const Move& move = wish.move;
+    const Bytes bytes = wish.bytes;
+    const bool owed = wish.demotion() && hold != Refusal::kInFlight &&
                       used[move.from] > view.tiers[move.from].capacity;
     auto why = hold != Refusal::kNone && !owed
                    ? hold
-                   : judge(view, move, bytes, used, budget);
-    const bool needed = !demotion || owed || leave[move.from] > 0;
+                   : judge(view, wish, used, budget);
+    const bool needed = !wish.demotion() || owed || leave[move.from] > 0;
     if (why == Refusal::kNone && !needed && options_.needless) {
       why = Refusal::kNeedless;
     }
@@ -127,7 +123,7 @@ std::vector<Move> Guards::admit(const View& view,
     }
     used[move.to] += bytes;
     used[move.from] -= std::min(used[move.from], bytes);
-    if (demotion) leave[move.from] -= std::min(leave[move.from], bytes);
+    if (wish.demotion()) leave[move.from] -= std::min(leave[move.from], bytes);
     budget -= bytes;
     out.push_back(move);
   }

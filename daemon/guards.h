@@ -126,11 +126,17 @@ class Guards {
     bool paid = false;  // its last stay in fast memory
     Refusal refusal = Refusal::kNone;
   };
+  struct Wish {
+    Move move;
+    Bytes bytes = 0;
+    Refusal barred = Refusal::kNone;  // whatever room and budget there are
+    bool demotion() const { return move.to > move.from; }
+  };
   Refusal barred(const View& view, const Move& move, Bytes bytes) const;
-  Refusal judge(const View& view, const Move& move, Bytes bytes,
-                const std::vector<Bytes>& used, Bytes budget) const;
-  std::vector<Bytes> to_leave(const View& view, const std::vector<Move>& moves,
-                              const BytesToMove& bytes_to_move) const;
+  static Refusal judge(const View& view, const Wish& wish,
+                       const std::vector<Bytes>& used, Bytes budget);
+  static std::vector<Bytes> to_leave(std::size_t tiers,
+                                     const std::vector<Wish>& wishes);
   Refusal bouncing(const State& state, const Move& move,
                    std::int64_t window) const;
 
