@@ -20,6 +20,7 @@
 #include "daemon/target.h"
 #include "daemon/totals.h"
 #include "policies/policy.h"
+#include "policies/usual.h"
 
 namespace thermocline {
 
@@ -81,6 +82,10 @@ class Managed {
   /// Brings the target up to date. Errors: those of Target::refresh().
   Status refresh() { return target_.refresh(); }
   void glance() { target_.glance(); }
+
+  /// What it has of the fastest tier and could get, by the last windows.
+  const Usual& fast_room() const { return fast_room_; }
+  void see_fast_room(Bytes bytes) { fast_room_.see(bytes); }
 
   /// How the tiers may be used by this target now.
   using Capacities = std::vector<Bytes>;
@@ -173,6 +178,7 @@ class Managed {
   std::vector<ObjectView> objects_;
   std::vector<ObjectId> after_;  // by object: who begins where it ended
   std::vector<TierView> tiers_;
+  Usual fast_room_;
   TargetReport totals_;
   // Of what landed since the last decision.
   struct Landed {

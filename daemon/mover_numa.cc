@@ -64,19 +64,25 @@ class LinuxKernel final : public Kernel {
   }
 
   Result<std::string> read_file(const std::string& path) override {
+    std::string text;
+    if (auto status = reread_file(path, text); !status) return status.error();
+    return text;
+  }
+
+  Status reread_file(const std::string& path, std::string& text) override {
     const std::string full = root_ + path;
     const Descriptor file(::open(full.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return file_error(full, errno);
-    std::string out;
+    text.clear();
     // procfs fills at most a page or so a read; the buffer keeps its size.
     char buffer[16384];
     for (;;) {
       const auto got = ::read(file.get(), buffer, sizeof buffer);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return file_error(full, errno);
-      if (got == 0) return out;
-      out.append(buffer, static_cast<std::size_t>(got));
-      if (out.size() > kLargestFile) return io(full + ": larger than 64 MiB");
+      if (got == 0) return {};
+      text.append(buffer, static_cast<std::size_t>(got));
+      if (text.size() > kLargestFile) return io(full + ": larger than 64 MiB");
     }
   }
 

@@ -223,23 +223,38 @@ void Service::glance() {
   }
 }
 
-Managed::Capacities Service::capacities(const Managed& managed) const {
+Bytes Service::free_for(const Managed& managed, TierId tier,
+                        const NodeMemory& memory) const {
+  Bytes free = memory.free_with(options_.reclaim);
+  for (const auto& other : managed_) {
+    // On its way there, and not yet counted as used.
+    if (other.get() != &managed) free -= std::min(free, other->arriving(tier));
+  }
+  return free;
+}
+
+// What it has of the fastest tier and what it could get were learned at
+// different times, and err by what is born and dies meanwhile.
+void Service::see_fast_room(Managed& managed, const Memory& tiers) const {
+  if (!tiers[0]) return;
+  managed.see_fast_room(managed.target().footprint(0) +
+                        free_for(managed, 0, *tiers[0]));
+}
+
+Managed::Capacities Service::capacities(const Managed& managed,
+                                        const Memory& tiers) const {
   const auto share = [](Bytes bytes, double part) {
     return static_cast<Bytes>(static_cast<double>(bytes) * part);
   };
   Managed::Capacities out;
-  const auto tiers = memory();
   for (TierId t = 0; t < tiers.size(); ++t) {
     const auto& tier = tiers[t];
     // Unknown: what the target has there is all that it may have.
     out.push_back(managed.target().footprint(t));
     if (!tier) continue;
-    Bytes free = tier->free_with(options_.reclaim);
-    for (const auto& other : managed_) {
-      // On its way there, and not yet counted as used.
-      if (other.get() != &managed) free -= std::min(free, other->arriving(t));
-    }
+    const Bytes free = free_for(managed, t, *tier);
     Bytes have = out[t] + free;
+    if (t == 0) have = managed.fast_room().get().value_or(have);
     if (t == 0 && managed_.size() > 1) {
       have = std::min(have, share_of_fast(managed, free));
     }
@@ -335,7 +350,9 @@ WindowReport Service::end_window() {
   for (const auto& one : managed_) {
     const auto pressure = target_pressure(kernel_, one->target().pid(), system,
                                           options_.pressure);
-    report.moves.add(one->decide(capacities(*one), moves_budget(),
+    const auto tiers = memory();
+    see_fast_room(*one, tiers);
+    report.moves.add(one->decide(capacities(*one, tiers), moves_budget(),
                                  *moves_thread_, length, {paused_, pressure}));
     collect_moves();
     report.targets.push_back(one->report());

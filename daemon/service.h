@@ -154,9 +154,8 @@ class Service {
   /// Every target so far, those that ended included.
   std::vector<TargetReport> targets() const;
   /// Of each tier, as the kernel says.
-  std::vector<Result<NodeMemory>> memory() const {
-    return tier_memory(kernel_, machine_);
-  }
+  using Memory = std::vector<Result<NodeMemory>>;
+  Memory memory() const { return tier_memory(kernel_, machine_); }
 
  private:
   Service(Kernel& kernel, Machine machine, Options options,
@@ -168,9 +167,13 @@ class Service {
   Result<std::unique_ptr<Policy>> make_guarded_policy(
       const std::string& name, const std::string& options) const;
   BudgetShare moves_budget() { return {budget_, moves_budget_}; }
-  // Bytes of each tier that a target may have now.
   Nanos length_for_policies(Nanos length);
-  Managed::Capacities capacities(const Managed& managed) const;
+  Bytes free_for(const Managed& managed, TierId tier,
+                 const NodeMemory& memory) const;
+  void see_fast_room(Managed& managed, const Memory& tiers) const;
+  // Bytes of each tier that a target may have now.
+  Managed::Capacities capacities(const Managed& managed,
+                                 const Memory& tiers) const;
   Bytes share_of_fast(const Managed& managed, Bytes free) const;
   // In service_plans.cc, as what is public of plans.
   void make_plan(Managed& managed);

@@ -24,8 +24,8 @@ void Service::make_plan(Managed& managed) {
 
 Room Service::room_for_plan(const Managed& managed) const {
   Room room;
-  room.capacity = capacities(managed);
   const auto known = memory();
+  room.capacity = capacities(managed, known);
   for (TierId t = 0; t < known.size(); ++t) {
     if (!known[t]) room.capacity[t] = machine_.tiers[t].capacity;
   }

@@ -52,6 +52,15 @@ class Kernel {
   /// when the process has gone), kPermission, kIo; each names the path.
   virtual Result<std::string> read_file(const std::string& path) = 0;
 
+  /// The same into `text`, whose memory is used again: for what is large and
+  /// read again and again. After an error `text` is unspecified.
+  virtual Status reread_file(const std::string& path, std::string& text) {
+    auto whole = read_file(path);
+    if (!whole) return whole.error();
+    text = *std::move(whole);
+    return {};
+  }
+
   /// One 64-bit word of a file at a byte offset (pagemap, kpageflags).
   virtual Result<std::uint64_t> read_word(const std::string& path,
                                           std::uint64_t offset) = 0;

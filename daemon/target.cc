@@ -14,10 +14,10 @@ namespace {
 
 // A library's constants with addresses in them (RELRO): written by the loader,
 // then sealed. They lie at the beginning of the library's writable segment.
-bool relocated(const Area& area, const Area& next) {
-  return area.permissions == "r--p" && area.inode != 0 &&
-         next.inode == area.inode && next.start == area.end &&
-         next.writable() && !next.shared();
+bool relocated(const Area& area, const Area* next) {
+  return next != nullptr && area.permissions == "r--p" && area.inode != 0 &&
+         next->inode == area.inode && next->start == area.end &&
+         next->writable() && !next->shared();
 }
 
 // No look at one region takes more than a window may.
@@ -75,16 +75,16 @@ Status Target::refresh() {
   glance();
   if (auto status = read_maps(); !status) return status;
   auto status = ask();
+  swing_.know(footprint());
   swing_.end_window();
   ++window_;
   return status;
 }
 
 Status Target::read_maps() {
-  const std::string directory = "proc/" + std::to_string(process_.pid);
-  auto text = kernel_->read_file(directory + "/maps");
-  if (!text) return text.error();
-  const bool same = *text == maps_text_;
+  const auto file = "proc/" + std::to_string(process_.pid) + "/maps";
+  if (auto read = kernel_->reread_file(file, maps_now_); !read) return read;
+  const bool same = maps_now_ == maps_text_;
   const bool leaves = !options_.move_bound || !options_.move_locked;
   const bool look =
       leaves && options_.bound_every > 0 && window_ % options_.bound_every == 0;
@@ -93,7 +93,7 @@ Status Target::read_maps() {
   const bool grown = unmanaged_ > 0 && resident_ / 2 >= read_at_;
   if (same && !look && !grown) return {};
   read_at_ = resident_;
-  maps_text_ = *std::move(text);
+  std::swap(maps_text_, maps_now_);
   auto maps = parse_maps(maps_text_);
   malformed_ += maps.malformed;
   areas_.clear();
@@ -101,7 +101,7 @@ Status Target::read_maps() {
   for (std::size_t i = 0; i < maps.areas.size(); ++i) {
     const bool last = i + 1 == maps.areas.size();
     if (candidate(maps.areas[i], last ? nullptr : &maps.areas[i + 1])) {
-      add_area(maps.areas[i]);
+      add_area(std::move(maps.areas[i]));
     }
   }
   notice_growth();
@@ -138,11 +138,10 @@ void Target::read_bound_areas() {
 }
 
 bool Target::candidate(const Area& area, const Area* next) const {
-  const Mapping mapping{0, area.start, area.end, area.permissions, area.name};
-  if (!RegionMap::placeable(mapping)) return false;
-  if (options_.move_shared) return true;
-  if (area.shared()) return false;
-  return area.writable() || (next != nullptr && relocated(area, *next));
+  const bool own = !area.shared() && (area.writable() || relocated(area, next));
+  return (own || options_.move_shared) &&
+         RegionMap::placeable(
+             {0, area.start, area.end, area.permissions, area.name});
 }
 
 // Some reserve terabytes and touch none of them (a sanitizer's shadow).
@@ -153,13 +152,13 @@ bool Target::is_reservation(const Area& area) const {
          area.bytes() / map_.region_bytes() >= map_.left();
 }
 
-void Target::add_area(const Area& area) {
+void Target::add_area(Area area) {
   if (is_reservation(area) ||
       !map_.add({0, area.start, area.end, area.permissions, area.name})) {
     unmanaged_ += area.bytes();
     return;
   }
-  areas_.push_back(area);
+  areas_.push_back(std::move(area));
 }
 
 void Target::notice_growth() {
@@ -198,53 +197,6 @@ void Target::forget_unmapped() {
 void Target::know(ObjectId id) {
   seen_[id].start = map_.region(id).start;
   seen_[id].end = map_.region(id).end;
-}
-
-void Target::want(ObjectId id) {
-  if (id >= seen_.size() || seen_[id].queued) return;
-  seen_[id].queued = true;
-  queue_.push_back(id);
-}
-
-// As many as a region of the grid has, if it is clipped: so a window asks about
-// as many regions, whatever they are.
-std::uint64_t Target::pages_to_ask(ObjectId id) const {
-  const Bytes bytes = std::max(map_.region_bytes(), map_.region(id).bytes());
-  return std::max<std::uint64_t>(1, bytes / page_bytes_);
-}
-
-Status Target::ask() {
-  std::uint64_t left = options_.pages_per_window;
-  std::vector<ObjectId> ids;
-  const auto take = [&](ObjectId id) {
-    const auto pages = std::min(pages_to_ask(id), left);
-    left -= pages;
-    ids.push_back(id);
-    return pages;
-  };
-  while (!queue_.empty() &&
-         (ids.empty() || pages_to_ask(queue_.front()) <= left)) {
-    seen_[queue_.front()].queued = false;
-    take(queue_.front());
-    queue_.pop_front();
-  }
-  auto slice = std::min(slice_, left);
-  for (std::size_t i = 0; i < size(); ++i) {
-    const std::size_t next = rolling_ + 1 < size() ? rolling_ + 1 : 0;
-    const auto id = static_cast<ObjectId>(next);
-    // At least one, however small the slice.
-    if (i > 0 && pages_to_ask(id) > slice) break;
-    if (i == 0 && pages_to_ask(id) > left && !ids.empty()) break;
-    rolling_ = next;
-    if (seen_[next].queued || map_.region(id).bytes() == 0) continue;
-    slice -= std::min(slice, take(id));
-  }
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  const auto changed = ask_about(ids);
-  if (!changed) return changed.error();
-  settle(*changed);
-  return {};
 }
 
 // Until the kernel is asked, the pages of a split region lie as even as can be;
@@ -296,105 +248,6 @@ std::vector<std::vector<ObjectId>> Target::adapt(
     out.push_back(parts);
   }
   return out;
-}
-
-void Target::settle(bool changed) {
-  const Bytes grown =
-      std::max(resident_, settled_at_) - std::min(resident_, settled_at_);
-  settled_at_ = resident_;
-  if (changed || grown >= map_.region_bytes()) {
-    slice_ = options_.pages_per_window;
-  } else if (slice_ > options_.pages_when_steady) {
-    slice_ = std::max(slice_ / 2, options_.pages_when_steady);
-  }
-}
-
-Result<bool> Target::ask_about(std::span<const ObjectId> ids) {
-  std::vector<Address> pages;
-  std::vector<std::size_t> ends;
-  for (const auto id : ids) {
-    for_each_page(id, [&](Address page) { pages.push_back(page); });
-    ends.push_back(pages.size());
-  }
-  const auto nodes = page_nodes(*kernel_, process_.pid, pages);
-  if (!nodes) return nodes.error();
-  bool changed = false;
-  HugePages huge(*kernel_, process_.pid);
-  std::size_t page = 0;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    std::vector<std::uint32_t> counts(tiers_, 0);
-    bool first = true;
-    for (; page < ends[i]; ++page) {
-      if ((*nodes)[page] < 0) continue;
-      if (std::exchange(first, false)) {
-        const bool in_huge = huge.block_of(pages[page]) != 0;
-        if (huge.bytes() > 0) see_huge(ids[i], in_huge);
-      }
-      const TierId tier = machine_->tier_of_node((*nodes)[page]);
-      if (tier != kNoTier) ++counts[tier];
-    }
-    for (std::size_t t = 0; t < tiers_; ++t) {
-      changed |= set_pages(ids[i], static_cast<TierId>(t), counts[t]);
-    }
-  }
-  return changed;
-}
-
-void Target::see_huge(ObjectId id, bool huge) {
-  huge_regions_ += huge ? 1 : 0;
-  huge_regions_ -= std::exchange(seen_[id].huge, huge) ? 1 : 0;
-}
-
-template <typename Each>
-void Target::for_each_page(ObjectId id, Each each) const {
-  const auto& region = map_.region(id);
-  auto area = std::upper_bound(
-      areas_.begin(), areas_.end(), region.start,
-      [](Address at, const Area& other) { return at < other.end; });
-  for (; area != areas_.end() && area->start < region.end; ++area) {
-    const Address end = std::min(area->end, region.end);
-    for (auto at = std::max(area->start, region.start); at < end;
-         at += page_bytes_) {
-      each(at);
-    }
-  }
-}
-
-std::vector<Address> Target::pages(ObjectId id) const {
-  std::vector<Address> out;
-  for_each_page(id, [&](Address page) { out.push_back(page); });
-  return out;
-}
-
-bool Target::set_pages(ObjectId id, TierId tier, std::uint32_t pages) {
-  auto& now = pages_[id * tiers_ + tier];
-  pages_in_[tier] += pages;
-  pages_in_[tier] -= now;
-  return std::exchange(now, pages) != pages;
-}
-
-Bytes Target::footprint() const {
-  Bytes sum = 0;
-  for (TierId t = 0; t < tiers_; ++t) sum += footprint(t);
-  return sum;
-}
-
-void Target::note(const MoveOutcome& outcome) {
-  if (outcome.pages_by_tier.empty()) return;
-  for (TierId t = 0; t < tiers_; ++t) {
-    set_pages(outcome.object, t,
-              static_cast<std::uint32_t>(outcome.pages_by_tier[t]));
-  }
-  if (outcome.moved > 0) see_huge(outcome.object, outcome.huge);
-  if (!outcome.huge || huge_bytes_ == 0) return;
-  // Neighbours within the huge page moved too.
-  const auto& region = map_.region(outcome.object);
-  const Bytes tail = huge_bytes_ - 1;
-  map_.each(region.start & ~tail, (region.end + tail) & ~tail,
-            [&](ObjectId id) {
-              see_huge(id, true);
-              want(id);
-            });
 }
 
 }  // namespace thermocline

@@ -40,6 +40,8 @@
 
 namespace thermocline {
 
+class HugePages;
+
 class Target {
  public:
   struct Options {
@@ -142,7 +144,7 @@ class Target {
   void read_bound_areas();
   bool candidate(const Area& area, const Area* next) const;
   bool is_reservation(const Area& area) const;
-  void add_area(const Area& area);
+  void add_area(Area area);
   void notice_growth();
   void forget_unmapped();
   void know(ObjectId id);
@@ -151,6 +153,8 @@ class Target {
   Status ask();
   /// Returns whether one of them has pages elsewhere than was known.
   Result<bool> ask_about(std::span<const ObjectId> ids);
+  bool take_over(ObjectId id, std::span<const Address> pages,
+                 std::span<const int> nodes, HugePages& huge);
   void settle(bool changed);
   void see_huge(ObjectId id, bool huge);
   template <typename Each>
@@ -167,7 +171,8 @@ class Target {
   Bytes huge_bytes_;
   SplitRegions map_;
   RegionHeat heat_;
-  std::string maps_text_;
+  std::string maps_text_;    // what areas_ are of
+  std::string maps_now_;     // a buffer: as just read
   std::vector<Area> areas_;  // candidates, ascending
   std::set<Address> bound_areas_;
   std::vector<Seen> seen_;               // by region

@@ -115,11 +115,11 @@ class Online {
     for (const auto t : iteration_.op(k).writes) objects_[t].stores += lines(t);
     ++since_;
     window_ns_ += ns;
-    Bytes live = 0;
+    live_ = 0;
     for (std::size_t t = 0; t < tiers_.size(); ++t) {
-      live += job_.used(static_cast<TierId>(t));
+      live_ += job_.used(static_cast<TierId>(t));
     }
-    swing_.see(live);
+    swing_.see(live_);
   }
 
   Status decide() {
@@ -134,6 +134,7 @@ class Online {
     }
     // As the daemon does (its options' `newborn`): room for what is born before
     // the next decision.
+    swing_.know(live_);
     tiers_.front().capacity = room_ - std::min(swing_.more(), room_ / 2);
     swing_.end_window();
     View view;
@@ -195,6 +196,7 @@ class Online {
   std::vector<TierView> tiers_;
   Bytes room_ = 0;  // of the fastest tier
   Swing swing_;
+  Bytes live_ = 0;
   std::vector<double> decisions_s_;
   double bytes_per_ns_ = 0;
   double tokens_ = 0;

@@ -1,5 +1,6 @@
 #include "tracer/maps.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -88,6 +89,8 @@ void for_each_line(std::string_view text, Each each) {
 
 Maps parse_maps(std::string_view text) {
   Maps maps;
+  maps.areas.reserve(static_cast<std::size_t>(std::ranges::count(text, '\n')) +
+                     1);
   for_each_line(text, [&](std::string_view line) {
     auto area = parse_line(line);
     // The file is not read in one piece: a map that changes meanwhile may

@@ -32,6 +32,7 @@ class StreamSampler final : public Sampler {
 
   Result<SampleBatch> read(milliseconds timeout) override {
     SampleBatch batch;
+    batch.samples.reserve(samples_before_);
     if (ended_) {
       batch.ended = true;
       return batch;
@@ -43,6 +44,7 @@ class StreamSampler final : public Sampler {
     }
     if (!heard) return heard.error();
     batch.ended = ended_;
+    samples_before_ = batch.samples.size();
     return batch;
   }
   int descriptor() const override { return descriptor_; }
@@ -105,6 +107,7 @@ class StreamSampler final : public Sampler {
   const bool device_;
   const bool fifo_;
   bool ended_ = false;
+  std::size_t samples_before_ = 0;  // in the batch before; as many may come
   PerfStream stream_;
   std::vector<std::uint8_t> chunk_;
 };

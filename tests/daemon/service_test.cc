@@ -129,13 +129,29 @@ TEST_F(ServiceTest, ShowsThePolicyWhichRegionsAreNeighbours) {
   EXPECT_EQ(script->objects[9].after, 4u);
 }
 
-TEST_F(ServiceTest, KeepsRoomForWhatTheTargetWillAllocateAnew) {
+// What lies where and what is free are not of the same instant.
+TEST_F(ServiceTest, OneWindowsErrorDoesNotChangeWhatATargetMayHave) {
   start();
-  const auto resident = [&](Bytes bytes) {  // "size resident shared"
+  for (int i = 0; i < 3; ++i) window();
+  const Bytes all = script->tiers[0].capacity;
+  kernel.add_node(0, kGiB, kGiB / 4);
+  window();
+  EXPECT_EQ(script->tiers[0].capacity, all);
+  for (int i = 0; i < 3; ++i) window();
+  EXPECT_LE(script->tiers[0].capacity, kGiB / 4 + (Bytes{2} << 20));
+}
+
+TEST_F(ServiceTest, KeepsRoomForWhatTheTargetWillAllocateAnew) {
+  const auto statm = [&](Bytes bytes) {  // "size resident shared"
     kernel.files["proc/7/statm"] =
         "900000 " + std::to_string(bytes / kPage + 10) + " 10 0 0 0 0\n";
+  };
+  const auto resident = [&](Bytes bytes) {
+    statm(bytes);
     service->glance();
   };
+  statm(4 * kRegion);
+  start();
   window();
   const Bytes all = script->tiers[0].capacity;
   const Bytes slow = script->tiers[1].capacity;
@@ -144,7 +160,16 @@ TEST_F(ServiceTest, KeepsRoomForWhatTheTargetWillAllocateAnew) {
   window();
   EXPECT_EQ(script->tiers[0].capacity, all - 3 * kRegion);
   EXPECT_EQ(script->tiers[1].capacity, slow);
-  resident(5 * kRegion);  // at its peak: it wants no more
+  resident(5 * kRegion);  // at its peak, and that is in no region yet
+  window();
+  EXPECT_EQ(script->tiers[0].capacity, all - 3 * kRegion);
+  // In regions, and in slow memory: it wants no more.
+  kernel.files["proc/7/maps"] =
+      ScriptedKernel::maps_line(kBase, kBase + 7 * kRegion);
+  for (Address at = kBase + 4 * kRegion; at < kBase + 7 * kRegion;
+       at += kPage) {
+    kernel.node_of[at] = 1;
+  }
   window();
   EXPECT_EQ(script->tiers[0].capacity, all);
   resident(4 * kGiB);
