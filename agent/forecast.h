@@ -83,13 +83,13 @@ struct Foreseen {
 };
 
 /// In blocks that a processor's cache holds together with all that is between
-/// the layers: twice as fast as all rows at once. `many`: by forward_many();
-/// fewer than kManyObjects are decided on by the same bits as they were learned
-/// by.
+/// the layers (0.5 MiB): twice as fast as all rows at once. `many`: by
+/// forward_many(); fewer than kManyObjects are decided on by the same bits as
+/// they were learned by.
 inline Foreseen foresee(QNetwork& network, std::span<const float> rows,
                         bool many) {
   const std::size_t count = rows.size() / kFeatures;
-  const std::size_t block = many ? kManyObjects : 2048;
+  const std::size_t block = many ? kManyObjects : 1024;
   Foreseen out;
   out.soon.resize(count);
   out.life.resize(count);
