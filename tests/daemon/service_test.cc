@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/report.h"
-#include "daemon/sources.h"
 #include "tests/daemon/scripted_kernel.h"
 #include "tests/daemon/scripted_policy.h"
 
@@ -97,16 +96,6 @@ TEST_F(ServiceTest, AnEmulatedMachinesWindowsAreOnItsOwnClock) {
     window();
     EXPECT_EQ(script->window_ns, 1'000'000'000) << "no sample tells";
   }
-}
-
-TEST(Sources, RestAsLongOnAnEmulatedMachinesClock) {
-  constexpr Nanos kMs = 1'000'000;
-  EXPECT_EQ(rest_after(0, 1), 100 * kMs);
-  EXPECT_EQ(rest_after(100, 1), 20 * kMs);
-  EXPECT_EQ(rest_after(0, 16), 1600 * kMs);
-  EXPECT_EQ(rest_after(100, 16), 320 * kMs);
-  EXPECT_EQ(rest_after(1024, 16), 80 * kMs) << "four times as many, no more";
-  EXPECT_EQ(rest_after(5000, 16), 0);
 }
 
 TEST_F(ServiceTest, ShowsThePolicyWhichRegionsAreNeighbours) {
