@@ -132,9 +132,9 @@ Status Loop::sleep(bool more) {
 
 void Loop::hear_observer(Nanos now) {
   if (observer_at_ == 0 || !woken_by(observer_at_)) return;
-  const auto events = parts_.observer->poll();
-  for (const auto& event : events) parts_.service.hear(event);
-  if (events.empty()) return;
+  const bool any = parts_.observer->poll(
+      [this](const ObserverEvent& event) { parts_.service.hear(event); });
+  if (!any) return;
   observer_rests_until_ =
       now + (parts_.service.next_due() ? kPlanRest : kObserverRest);
 }

@@ -49,7 +49,7 @@ Status Recording::begin() {
 Status Recording::take() {
   if (auto status = drain(/*keep=*/true); !status) return status.error();
   if (observer_) {
-    for (const auto& event : observer_->poll()) hear(event);
+    observer_->poll([this](const ObserverEvent& event) { hear(event); });
   }
   return {};
 }

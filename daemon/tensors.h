@@ -27,7 +27,7 @@ struct KnownTensor {
 class TensorTable {
  public:
   explicit TensorTable(std::size_t most_alive = 262'144,
-                       std::size_t most_dead = 4'096)
+                       std::size_t most_dead = 512)
       : most_alive_(most_alive), most_dead_(most_dead) {}
 
   void born(int pid, const Tensor& tensor);

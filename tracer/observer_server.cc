@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxJobs = 64;  // at once; more are turned away
 constexpr std::size_t kBytesPerPoll = 1 << 20;
-constexpr std::size_t kBytesPerRead = 64 * 1024;
+constexpr std::size_t kBytesPerRead = 16 * 1024;
 
 Nanos monotonic_now() {
   timespec at{};
@@ -61,11 +62,14 @@ int peer_of(int descriptor) {
 }  // namespace
 
 struct ObserverServer::Impl {
+  using Hear = std::function<void(const ObserverEvent&)>;
   std::string path;
   int listener = -1;
   int waiter = -1;  // epoll
   bool bound = false;
   std::map<int, ObserverSession> sessions;  // by descriptor
+  std::array<std::uint8_t, kBytesPerRead> chunk;
+  std::vector<ObserverEvent> events;  // not told yet
 
   ~Impl() {
     for (const auto& [descriptor, unused] : sessions) close(descriptor);
@@ -81,7 +85,7 @@ struct ObserverServer::Impl {
     return epoll_ctl(waiter, EPOLL_CTL_ADD, descriptor, &event) == 0;
   }
 
-  void accept_jobs(std::vector<ObserverEvent>& events) {
+  void accept_jobs() {
     for (;;) {
       const int job =
           accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -96,33 +100,34 @@ struct ObserverServer::Impl {
     }
   }
 
-  void end(int descriptor, std::vector<ObserverEvent>& events) {
+  void end(int descriptor) {
     const auto at = sessions.find(descriptor);
     at->second.finish(monotonic_now(), events);
     sessions.erase(at);
     close(descriptor);  // leaves the epoll set by itself
   }
 
-  // Reads at most `allowed` bytes of one job. Returns: bytes read.
-  std::size_t hear(int descriptor, std::size_t allowed,
-                   std::vector<ObserverEvent>& events) {
-    static thread_local std::array<std::uint8_t, kBytesPerRead> chunk;
-    std::size_t heard = 0;
-    auto& session = sessions.at(descriptor);
-    while (heard < allowed) {
+  // Takes the next bytes of one job. Returns: how many; 0: there are none now.
+  std::size_t read(int descriptor) {
+    for (;;) {
       const auto some = recv(descriptor, chunk.data(), chunk.size(), 0);
       if (some < 0 && errno == EINTR) continue;
-      if (some < 0 && errno == EAGAIN) break;
-      const bool over =
-          some <= 0 ||
-          !session.feed({chunk.data(), static_cast<std::size_t>(some)}, events);
-      if (over) {
-        end(descriptor, events);
-        break;
+      if (some < 0 && errno == EAGAIN) return 0;
+      const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(some, 0));
+      if (bytes == 0 ||
+          !sessions.at(descriptor).feed({chunk.data(), bytes}, events)) {
+        end(descriptor);
+        return 0;
       }
-      heard += static_cast<std::size_t>(some);
+      return bytes;
     }
-    return heard;
+  }
+
+  bool tell(const Hear& hear) {
+    const bool any = !events.empty();
+    for (const auto& event : events) hear(event);
+    events.clear();
+    return any;
   }
 };
 
@@ -163,26 +168,30 @@ ObserverServer::~ObserverServer() = default;
 
 int ObserverServer::descriptor() const { return impl_->waiter; }
 
-std::vector<ObserverEvent> ObserverServer::poll() {
-  std::vector<ObserverEvent> events;
+bool ObserverServer::poll(const Impl::Hear& hear) {
   std::array<epoll_event, kMaxJobs + 1> ready;
   const int count = epoll_wait(impl_->waiter, ready.data(),
                                static_cast<int>(ready.size()), 0);
-  if (count <= 0) return events;
+  if (count <= 0) return false;
   // Every job that has something to say gets the same share.
   const auto share = kBytesPerPoll / static_cast<std::size_t>(count);
-  bool more = false;
+  bool arrived = false, any = false;
   for (int i = 0; i < count; ++i) {
     const int descriptor = ready[static_cast<std::size_t>(i)].data.fd;
     if (descriptor == impl_->listener) {
-      more = true;
-    } else {
-      impl_->hear(descriptor, share, events);
+      arrived = true;
+      continue;
     }
+    std::size_t heard = 0, bytes = 0;
+    do {
+      bytes = impl_->read(descriptor);
+      heard += bytes;
+      any |= impl_->tell(hear);
+    } while (bytes > 0 && heard < share);
   }
   // Last: a descriptor that was closed above may be given out again.
-  if (more) impl_->accept_jobs(events);
-  return events;
+  if (arrived) impl_->accept_jobs();
+  return impl_->tell(hear) || any;
 }
 
 }  // namespace thermocline

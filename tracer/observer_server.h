@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -59,10 +60,11 @@ class ObserverServer {
   /// An epoll descriptor: readable when poll() would return something.
   int descriptor() const;
 
-  /// All events that have arrived; never blocks. A connection that sends
-  /// nonsense is closed and reported as a Loss. Bounded: at most about 1 MiB
-  /// is decoded a call.
-  std::vector<ObserverEvent> poll();
+  /// Tells `hear` all events that have arrived, in order; never blocks. A
+  /// connection that sends nonsense is closed and told as a Loss. Bounded: at
+  /// most about 1 MiB is decoded a call, some KiB at a time, so that events
+  /// are told while they are in the cache. Returns: whether there were any.
+  bool poll(const std::function<void(const ObserverEvent&)>& hear);
 
  private:
   struct Impl;

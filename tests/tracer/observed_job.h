@@ -76,7 +76,8 @@ inline ObservedJob run_job(const std::vector<std::string>& command,
   }
   const auto hear = [&] {
     if (server == nullptr || !options.listen) return;
-    for (auto& event : server->poll()) job.events.push_back(std::move(event));
+    server->poll(
+        [&](const ObserverEvent& event) { job.events.push_back(event); });
   };
   while (waitpid(job.pid, &job.status, WNOHANG) == 0) {
     pollfd ready{server == nullptr ? -1 : server->descriptor(), POLLIN, 0};

@@ -45,8 +45,12 @@ class Link : public testing::Test {
     for (bool more = true; more;) {
       pollfd ready{server_->descriptor(), POLLIN, 0};
       more = ::poll(&ready, 1, 0) > 0;
-      for (auto& event : server_->poll()) heard_.push_back(std::move(event));
+      poll();
     }
+  }
+  void poll() {
+    server_->poll(
+        [this](const ObserverEvent& event) { heard_.push_back(event); });
   }
   std::string path_;
   std::unique_ptr<ObserverServer> server_;
@@ -231,7 +235,7 @@ TEST_F(Link, ManyThreadsTellOneConsistentStory) {
     while (!done) {
       pollfd ready{server_->descriptor(), POLLIN, 0};
       ::poll(&ready, 1, 5);
-      for (auto& event : server_->poll()) heard_.push_back(std::move(event));
+      poll();
     }
   });
   for (auto& thread : threads) thread.join();
