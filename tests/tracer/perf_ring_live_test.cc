@@ -1,5 +1,5 @@
-// Live sampling on the kernel's software events and breakpoints, which every
-// machine has: periods, scopes, and what the kernel refuses.
+// Live sampling on the kernel's software events, which every machine has:
+// periods, scopes, and what the kernel refuses.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -152,24 +152,6 @@ TEST(PerfRingLive, OneSampleStandsForAPeriodOfEvents) {
   EXPECT_GE(seen, 99u);
   EXPECT_LE(seen, 101u);
   munmap(mine, 701 * 4096);
-}
-
-TEST(PerfRingLive, BreakpointsSeeEveryAccess) {
-  alignas(8) static volatile std::uint64_t watched = 0;
-  char source[64];
-  std::snprintf(source, sizeof source, "perf:mem:%p/8:w",
-                const_cast<void*>(static_cast<volatile void*>(&watched)));
-  auto sampler = open_sampler(source, getpid());
-  OPEN_OR_SKIP(sampler);
-  for (std::uint64_t i = 0; i < 25; ++i) watched = i;
-  const auto batch = (*sampler)->read(milliseconds(0));
-  ASSERT_TRUE(batch);
-  EXPECT_EQ(batch->samples.size(), 25u);
-  for (const auto& sample : batch->samples) {
-    EXPECT_EQ(sample.address, reinterpret_cast<Address>(&watched));
-    EXPECT_EQ(sample.access, Access::kStore);
-    EXPECT_EQ(sample.thread, static_cast<std::uint32_t>(gettid()));
-  }
 }
 
 TEST(PerfRingLive, AForkedProcessIsNotItsParent) {
