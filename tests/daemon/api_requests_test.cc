@@ -45,7 +45,7 @@ TEST_F(ApiTest, AKeyIsThereOnce) {
        R"({"v":1,"op":"attach","pid":6,"pid":7})",
        R"({"v":1,"op":"version","id":3,"id":4})",
        R"({"v":1,"op":"set_policy","name":"histogram","options":{"a":1,"a":1}})"}) {
-    const auto answer = ask(text);
+    const auto answer = ask(std::string(text));
     EXPECT_EQ(answer["ok"], false) << text;
     EXPECT_NE(std::string(answer["error"]["message"]).find("there twice"),
               std::string::npos)
