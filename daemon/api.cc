@@ -7,6 +7,7 @@
 #include "daemon/answers.h"
 #include "daemon/api_operations.h"
 #include "daemon/report.h"
+#include "traces/strict_json.h"
 
 namespace thermocline {
 namespace {
@@ -83,7 +84,6 @@ Error no_operation(const std::string& name) {
 
 // What is asked for: the row and the request's own fields, or why not.
 Result<const Row*> find_row(json& request) {
-  if (request.is_discarded()) return invalid("the request is not JSON");
   if (!request.is_object()) return invalid("the request is not a JSON object");
   const auto version = request.find("v");
   if (version == request.end() || !version->is_number_integer()) {
@@ -138,6 +138,18 @@ std::string audit_line(const Caller& caller, const Row& row,
          (response["ok"] == true
               ? "done"
               : response["error"]["message"].get<std::string>());
+}
+
+// The "id" of a request, taken off it, as JSON; empty: none.
+Result<std::string> take_id(json& request) {
+  if (!request.is_object()) return std::string();
+  const auto given = request.find("id");
+  if (given == request.end()) return std::string();
+  const json id = *given;
+  request.erase(given);
+  if (id.is_null()) return std::string();
+  if (id.is_number() || id.is_string()) return json_text(id);
+  return invalid("an \"id\" is a number or text, which comes back as it is");
 }
 
 // To the text of a response, which is an object and not an empty one.
@@ -260,23 +272,23 @@ void Api::answer(std::string_view text, const Caller& caller,
       return reply_to({at->second, kNone, id}, caller, out);
     }
   }
-  json fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  // An "id" comes back as it is, so that a client can have many in flight.
-  std::string id;
-  if (fields.is_object()) {
-    const auto given = fields.find("id");
-    if (given != fields.end()) {
-      if (given->is_primitive() && !given->is_null()) id = json_text(*given);
-      fields.erase(given);
-    }
-  }
-  const auto row = find_row(fields);
-  if (!row) {
-    out = json_text(refusal(row.error()));
-    if (!id.empty()) add_id(out, id);
+  auto fields = parse_json(text);
+  if (!fields) {
+    const bool none = fields.error().code == Error::Code::kCorrupt;
+    out = json_text(
+        refusal(invalid((none ? "the request is not JSON: " : "the request: ") +
+                        fields.error().message)));
     return;
   }
-  const Asked asked{static_cast<std::size_t>(*row - kOperations), fields, id};
+  // It comes back as it is, so that a client can have many in flight.
+  const auto id = take_id(*fields);
+  const auto row = id ? find_row(*fields) : Result<const Row*>(id.error());
+  if (!row) {
+    out = json_text(refusal(row.error()));
+    if (id && !id->empty()) add_id(out, *id);
+    return;
+  }
+  const Asked asked{static_cast<std::size_t>(*row - kOperations), *fields, *id};
   know(text, asked);
   reply_to(asked, caller, out);
 }

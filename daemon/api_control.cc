@@ -1,4 +1,6 @@
 // Operations that change what the daemon does.
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "daemon/api_operations.h"
@@ -79,6 +81,11 @@ Reply answer_attach(Service& service, const json& request) {
   if (!read) return read.error();
   if (read->pid == 0) return lacks_pid();
   const int pid = static_cast<int>(read->pid);
+  if (pid == ::getpid()) {
+    return invalid(
+        "pid " + std::to_string(pid) +
+        " is this thermoclined itself; its memory stays where it is");
+  }
   std::optional<FastShare> share;
   if (request.contains("weight") || request.contains("minimum_bytes")) {
     share = FastShare{read->weight, static_cast<Bytes>(read->minimum_bytes)};

@@ -1,6 +1,7 @@
 #include "daemon/clients.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -8,13 +9,12 @@
 
 namespace thermocline {
 
-Status Clients::load(const std::string& path) {
+Result<Clients::ByKey> Clients::read(const std::string& path) {
+  const Error unread = not_found("the list of clients " + path +
+                                 " cannot be read; it has lines ROLE KEY NAME");
   std::ifstream file(path);
-  if (!file) {
-    return not_found("the list of clients " + path +
-                     " cannot be read; it has lines ROLE KEY NAME");
-  }
-  std::map<std::string, Caller> fresh;
+  if (!file) return unread;
+  ByKey fresh;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const std::string where = path + ":" + std::to_string(number) + ": ";
@@ -40,8 +40,21 @@ Status Clients::load(const std::string& path) {
       return invalid(where + "the key of " + name + " is there twice");
     }
   }
+  // A directory can be opened, and has no lines.
+  if (file.bad() || std::filesystem::is_directory(path)) return unread;
+  return fresh;
+}
+
+Status Clients::check(const std::string& path) {
+  const auto list = read(path);
+  return list ? Status() : Status(list.error());
+}
+
+Status Clients::load(const std::string& path) {
+  auto fresh = read(path);
+  if (!fresh) return fresh.error();
   const std::scoped_lock guard(mutex_);
-  by_key_ = std::move(fresh);
+  by_key_ = *std::move(fresh);
   std::erase_if(allowances_, [&](const auto& one) {
     return !one.first.empty() && !by_key_.contains(one.first);
   });

@@ -24,6 +24,8 @@ class Clients {
   /// Nobody is on it. `requests_per_s`: of each client; 0: no limit.
   explicit Clients(std::uint64_t requests_per_s) : rate_(requests_per_s) {}
 
+  /// Reads a list and leaves it. Errors: as load().
+  static Status check(const std::string& path);
   /// Reads the list anew; what was refused leaves the old list. Errors:
   /// kNotFound; kInvalid, naming the line.
   Status load(const std::string& path);
@@ -41,11 +43,13 @@ class Clients {
     double left = 0;
     Nanos filled_at = 0;
   };
+  using ByKey = std::map<std::string, Caller>;
+  static Result<ByKey> read(const std::string& path);
   bool within_rate(const std::string& key, Nanos now);
 
   std::uint64_t rate_;
   mutable std::mutex mutex_;
-  std::map<std::string, Caller> by_key_;
+  ByKey by_key_;
   std::map<std::string, Allowance> allowances_;  // by key; "": all others
 };
 

@@ -1,8 +1,13 @@
 #include "daemon/config_file.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "daemon/guard_switches.h"
@@ -10,12 +15,14 @@
 #include "daemon/settings.h"
 #include "daemon/target_rules.h"
 #include "traces/fields.h"
+#include "traces/strict_json.h"
 
 namespace thermocline {
 namespace {
 
 using nlohmann::json;
 
+constexpr off_t kLargestFile = off_t{1} << 20;
 constexpr std::int64_t kMostPid = std::int64_t{1} << 22;  // PID_MAX_LIMIT
 
 Status check_pids(const json& pids) {
@@ -25,8 +32,13 @@ Status check_pids(const json& pids) {
                              pid.get<double>() >= 1 &&
                              pid.get<double>() <= double{kMostPid};
                     });
-  if (list) return {};
-  return invalid("\"pids\" is not a list of processes, [1, 2]");
+  if (!list) return invalid("\"pids\" is not a list of processes, [1, 2]");
+  std::set<std::int64_t> once;
+  for (const auto& pid : pids) {
+    if (once.insert(pid.get<std::int64_t>()).second) continue;
+    return invalid("\"pids\" has " + pid.dump() + " twice; keep one");
+  }
+  return {};
 }
 
 Status check_guards(const json& guards) {
@@ -56,11 +68,22 @@ Status check_names(const json& said) {
   return {};
 }
 
-// Where in the text the parser gave up.
-std::string line_of(const std::string& text, std::size_t byte) {
-  const auto end =
-      text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size()));
-  return std::to_string(1 + std::count(text.begin(), end, '\n'));
+// Nothing that would keep a reader waiting, or never ends.
+Status check_file(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    return not_found("the configuration file " + path +
+                     " cannot be read: " + std::strerror(errno) +
+                     "; thermoclined --print-config writes one");
+  }
+  if (!S_ISREG(found.st_mode)) {
+    return invalid("the configuration " + path +
+                   " is a directory, a pipe or a device; give a file");
+  }
+  if (found.st_size <= kLargestFile) return {};
+  return invalid("the configuration file " + path +
+                 " is larger than 1 MiB; thermoclined --print-config writes "
+                 "one");
 }
 
 }  // namespace
@@ -95,28 +118,27 @@ Status check_settings(const json& said) {
 }
 
 Result<json> parse_config(const std::string& text, const std::string& name) {
-  json said;
-  try {
-    said = json::parse(text, nullptr, true, /*ignore_comments=*/true);
-  } catch (const json::parse_error& error) {
-    return corrupt(name + ":" + line_of(text, error.byte) +
-                   ": this is not JSON (with // comments)");
-  } catch (const json::out_of_range&) {
-    return corrupt(name + ": it has a number that is too large, like 1e999");
+  auto said = parse_json(text, /*comments=*/true);
+  if (!said && said.error().code == Error::Code::kCorrupt) {
+    return corrupt(name + ":" + said.error().message +
+                   "; the file is JSON with // comments");
   }
-  if (auto status = check_settings(said); !status) {
+  if (!said) return said.error().within(name);
+  if (auto status = check_settings(*said); !status) {
     return status.error().within(name);
   }
   return said;
 }
 
 Result<json> read_config(const std::string& path) {
+  if (auto status = check_file(path); !status) return status.error();
   std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return not_found("the configuration file " + path +
-                     " cannot be read; thermoclined --print-config writes one");
+  if (!file) {
+    return permission("the configuration file " + path +
+                      " cannot be read: " + std::strerror(errno));
   }
+  std::ostringstream text;
+  text << file.rdbuf();
   return parse_config(text.str(), path);
 }
 

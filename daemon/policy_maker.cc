@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/paths.h"
+#include "traces/strict_json.h"
 
 namespace thermocline {
 namespace {
@@ -33,13 +34,16 @@ std::string load_plugin() {
 
 Result<std::unique_ptr<Policy>> make_policy(const std::string& name,
                                             const std::string& options) {
-  auto json = nlohmann::json::parse(options.empty() ? "{}" : options, nullptr,
-                                    /*allow_exceptions=*/false);
-  if (json.is_discarded()) {
+  auto read = parse_json(options.empty() ? "{}" : options);
+  if (!read && read.error().code == Error::Code::kInvalid) {
+    return read.error().within("the options of policy " + name);
+  }
+  if (!read) {
     return invalid("the options of policy " + name + ", " + options +
                    ", are not JSON; give them as in '{\"NAME\": VALUE}', with "
                    "names of thermocline list");
   }
+  auto json = *std::move(read);
   // Who names no agent gets the one that ships.
   if (name == "learned" && json.is_object() && !json.contains("agent")) {
     json["agent"] = shipped_agent();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/settings_check.h"
+
 namespace thermocline {
 namespace {
 
@@ -15,12 +17,14 @@ bool is_live(const std::string& key) {
 
 Result<std::vector<std::string>> apply_changes(const Settings& before,
                                                const Settings& after,
+                                               Bytes page_bytes,
                                                Service& service,
                                                Server& server) {
   const auto changed = differing(before, after);
   const auto has = [&](const char* key) {
     return std::find(changed.begin(), changed.end(), key) != changed.end();
   };
+  if (auto good = check_values(after, page_bytes); !good) return good.error();
   if (has("policy") || has("options") || has("agent")) {
     auto set =
         service.set_policy(after.service.policy, after.service.policy_options);
@@ -28,11 +32,7 @@ Result<std::vector<std::string>> apply_changes(const Settings& before,
   }
   // Also where its name is the same: what is in it may be new.
   auto loaded = server.load_clients(after.server.clients);
-  if (!loaded) {
-    service.set_policy(before.service.policy, before.service.policy_options)
-        .has_value();
-    return loaded.error();
-  }
+  if (!loaded) return loaded.error();  // it was good a moment ago
   if (has("budget")) service.set_budget(after.service.budget);
   std::vector<std::string> said;
   for (const auto& key : changed) {

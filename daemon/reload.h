@@ -12,10 +12,12 @@ namespace thermocline {
 
 /// Takes over what can be changed while it runs: policy, options, agent,
 /// budget, the list of clients and the log level. Returns one line on each
-/// change, and on each that takes a restart. Errors: a bad policy or list of
-/// clients; then nothing has changed.
+/// change, and on each that takes a restart. Errors: those of check_values(),
+/// which include the list of clients, and a bad policy; then nothing has
+/// changed, and policies know what they knew.
 Result<std::vector<std::string>> apply_changes(const Settings& before,
                                                const Settings& after,
+                                               Bytes page_bytes,
                                                Service& service,
                                                Server& server);
 

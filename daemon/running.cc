@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "daemon/loop.h"
+#include "daemon/printable.h"
 #include "daemon/reload.h"
 #include "daemon/state_keeper.h"
 #include "daemon/state_pool.h"
@@ -69,7 +70,8 @@ class Reloader {
   void operator()() {
     auto fresh = running_.reread();
     if (!fresh) return refuse(fresh.error());
-    auto said = apply_changes(now_, *fresh, running_.service, server_);
+    auto said = apply_changes(now_, *fresh, running_.kernel.page_bytes(),
+                              running_.service, server_);
     if (!said) return refuse(said.error());
     now_ = *std::move(fresh);
     spdlog::set_level(spdlog::level::from_str(now_.log_level));
@@ -121,16 +123,18 @@ Status serve(const RunningService& running) {
     observer = *std::move(listening);
   }
   Reloader reload(running, *server);
-  Loop loop({running.kernel, service, *server, *sources,
-             observer ? &*observer : nullptr, running.signals,
-             [](const std::string& line) { spdlog::info(line); },
-             [](const std::string& line) { spdlog::warn(line); },
-             [&reload] { reload(); },
-             [&keeper] {
-               if (keeper) keeper->window_ended();
-             }},
-            {settings.interval_ms * 1'000'000, settings.exit_with_target,
-             settings.source != "none"});
+  Loop loop(
+      {running.kernel, service, *server, *sources,
+       observer ? &*observer : nullptr, running.signals,
+       // Processes and clients name themselves: no line may look like two.
+       [](const std::string& line) { spdlog::info(printable(line)); },
+       [](const std::string& line) { spdlog::warn(printable(line)); },
+       [&reload] { reload(); },
+       [&keeper] {
+         if (keeper) keeper->window_ended();
+       }},
+      {settings.interval_ms * 1'000'000, settings.exit_with_target,
+       settings.source != "none"});
   if (auto status = tell_ready(running.invocation.ready_fd); !status) {
     return status;
   }

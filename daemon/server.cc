@@ -114,7 +114,7 @@ void tell(zmq::socket_t& socket, std::string_view topic,
   }
 }
 
-Status check(const Server::Options& options) {
+Status check_remote(const Server::Options& options) {
   if (options.listen.empty()) return {};
   if (!events_address(options.listen)) {
     return invalid("--listen " + options.listen +
@@ -201,8 +201,16 @@ Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
 Server::~Server() = default;
 
+Status Server::check(const Options& options) {
+  if (auto status = check_remote(options); !status) return status;
+  if (auto status = SocketLock::check(options.path); !status) return status;
+  if (options.listen.empty()) return {};
+  if (const auto keys = read_keys(options.keys); !keys) return keys.error();
+  return Clients::check(options.clients);
+}
+
 Result<Server> Server::open(const Options& options) {
-  if (auto status = check(options); !status) return status.error();
+  if (auto status = check_remote(options); !status) return status.error();
   std::optional<KeyPair> keys;
   if (!options.listen.empty()) {
     auto read = read_keys(options.keys);

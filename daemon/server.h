@@ -35,10 +35,12 @@ class Server {
     int metrics_port = 0;                // Prometheus', on loopback; 0: none
   };
 
+  /// Touches nothing. Errors: as open(), but for what is in use.
+  static Status check(const Options& options);
   /// Makes the socket's directory (0700) if it is not there. Errors: kInvalid
   /// (path too long, or not a socket; TCP without keys or clients), kIo (in
-  /// use by another server, or the directory cannot be written), and those of
-  /// read_keys() and Clients::load().
+  /// use by another server, or the directory cannot be written), kPermission
+  /// (a directory of others), and those of read_keys() and Clients::load().
   static Result<Server> open(const Options& options);
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;

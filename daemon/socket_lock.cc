@@ -39,27 +39,42 @@ bool answers(const std::string& path) {
   return connected;
 }
 
+Status check_socket(const std::string& path, const struct stat& found) {
+  if (S_ISSOCK(found.st_mode)) return {};
+  return invalid(path + " exists and is not a socket; choose another --socket");
+}
+
 Status clear_path(const std::string& path) {
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) return {};
-  if (!S_ISSOCK(found.st_mode)) {
-    return invalid(path +
-                   " exists and is not a socket; choose another --socket");
-  }
+  if (auto status = check_socket(path, found); !status) return status;
   if (answers(path)) return in_use(path);
   if (::unlink(path.c_str()) == 0) return {};
   return io("cannot remove the stale socket " + path + ": " +
             std::strerror(errno));
 }
 
-Status make_directory(const std::string& directory) {
+Error cannot_make(const std::string& directory) {
+  return io("cannot make the socket's directory " + directory + ": " +
+            std::strerror(errno) + "; choose --socket");
+}
+
+// Of another user, or open to all without the sticky bit of /tmp: they could
+// take our socket away, and put theirs in its place.
+bool of_others(const struct stat& found) {
+  const bool theirs = found.st_uid != ::geteuid() && found.st_uid != 0;
+  const bool open = (found.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH;
+  return theirs || open;
+}
+
+Status check_directory(const std::string& directory) {
   struct stat found {};
   if (::stat(directory.c_str(), &found) != 0) {
-    if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-      return io("cannot make the socket's directory " + directory + ": " +
-                std::strerror(errno) + "; choose --socket");
+    const auto parent = directory_of(directory);
+    if (errno == ENOENT && ::access(parent.c_str(), W_OK | X_OK) == 0) {
+      return {};
     }
-    return {};
+    return cannot_make(directory);
   }
   if (!S_ISDIR(found.st_mode)) {
     return io(directory + " is not a directory; choose --socket");
@@ -68,7 +83,10 @@ Status make_directory(const std::string& directory) {
     return io("the socket's directory " + directory + " cannot be written: " +
               std::strerror(errno) + "; choose --socket");
   }
-  return {};
+  if (!of_others(found)) return {};
+  return permission("the socket's directory " + directory +
+                    " can be written by others, who could put a socket of "
+                    "theirs there; choose --socket");
 }
 
 }  // namespace
@@ -89,13 +107,26 @@ SocketLock::~SocketLock() {
   ::close(fd_);
 }
 
-Result<SocketLock> SocketLock::take(const std::string& path) {
+Status SocketLock::check(const std::string& path) {
   if (path.empty() || path.size() > kLongestPath) {
     return invalid("socket path " + path + " must have 1 to " +
                    std::to_string(kLongestPath) + " bytes");
   }
-  if (auto made = make_directory(directory_of(path)); !made) {
-    return made.error();
+  if (auto good = check_directory(directory_of(path)); !good) return good;
+  for (const auto& name : {path, path + ".events"}) {
+    struct stat found {};
+    if (::lstat(name.c_str(), &found) != 0) continue;
+    if (auto good = check_socket(name, found); !good) return good;
+  }
+  return {};
+}
+
+Result<SocketLock> SocketLock::take(const std::string& path) {
+  if (auto good = check(path); !good) return good.error();
+  const auto directory = directory_of(path);
+  if (::access(directory.c_str(), F_OK) != 0 &&
+      ::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return cannot_make(directory);
   }
   const std::string lock_path = path + ".lock";
   for (;;) {

@@ -1,5 +1,6 @@
 #include "daemon/state_pool.h"
 
+#include <fcntl.h>
 #include <libpmemobj.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <csignal>
@@ -24,6 +26,7 @@ namespace {
 // library says that it is no pool of ours: it is set aside.
 constexpr const char* kLayout = "thermocline_state_slots";
 constexpr std::uint64_t kSlotType = 1;
+constexpr char kSignature[8] = "PMEMOBJ";  // what a pool begins with
 constexpr std::size_t kLeastSlot = std::size_t{1} << 20;
 // A child's patience to look: seconds of its own time, which only a damaged
 // pool takes, and by the clock, for a disk that does not answer. The latter is
@@ -180,13 +183,41 @@ Result<std::string> set_aside(const std::string& path) {
   return io(path + ".damaged-* are 999 already; remove some");
 }
 
-Result<StatePool::Opened> StatePool::open(const std::string& path) {
+// A damaged pool may be set aside; what never was one is somebody's.
+Status StatePool::check(const std::string& path) {
   struct stat found {};
-  std::string notice;
-  bool fresh = ::stat(path.c_str(), &found) != 0;
-  if (!fresh && S_ISDIR(found.st_mode)) {
-    return invalid("--state " + path + " is a directory, not a file");
+  if (::lstat(path.c_str(), &found) != 0) return {};
+  if (S_ISLNK(found.st_mode) && ::stat(path.c_str(), &found) != 0) {
+    return invalid("--state " + path +
+                   " is a link to a file that is not there; remove it, or "
+                   "choose another file");
   }
+  if (!S_ISREG(found.st_mode)) {
+    return invalid("--state " + path +
+                   " is a directory, a pipe or a device; choose a file");
+  }
+  if (found.st_size == 0 || found.st_size == static_cast<off_t>(kBytes)) {
+    return {};
+  }
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};  // open() says why
+  std::array<char, sizeof kSignature> first{};
+  const auto read = ::read(fd, first.data(), first.size());
+  ::close(fd);
+  // One that was being made may have only zeros.
+  if (read <= 0 || first[0] == 0 ||
+      std::memcmp(first.data(), kSignature, sizeof kSignature) == 0) {
+    return {};
+  }
+  return invalid("--state " + path +
+                 " is a file of something else, and was left alone; choose "
+                 "another file");
+}
+
+Result<StatePool::Opened> StatePool::open(const std::string& path) {
+  if (auto status = check(path); !status) return status.error();
+  std::string notice;
+  bool fresh = ::access(path.c_str(), F_OK) != 0;
   if (!fresh) {
     switch (health_of(path)) {
       case Health::kWell: break;
@@ -213,7 +244,8 @@ Result<StatePool::Opened> StatePool::open(const std::string& path) {
                      : pmemobj_open(path.c_str(), kLayout);
   if (pool == nullptr) {
     const int error = errno;
-    if (fresh) ::unlink(path.c_str());  // what is half made
+    // What is half made; but not what another made meanwhile.
+    if (fresh && error != EEXIST) ::unlink(path.c_str());
     return io("--state " + path + " cannot be " + (fresh ? "made" : "opened") +
               ": " + std::strerror(error) +
               (error == ENOSPC

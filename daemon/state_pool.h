@@ -27,9 +27,13 @@ class StatePool {
   static constexpr std::uint64_t kBytes = std::uint64_t{64} << 20;
 
   struct Opened;
-  /// Opens the pool, or makes one of kBytes. Errors: kIo when another process
-  /// has it open, or the file cannot be made (the disk is full); kPermission.
+  /// Opens the pool, or makes one of kBytes. Errors: as check(); kIo when
+  /// another process has it open, or the file cannot be made (the disk is
+  /// full); kPermission.
   static Result<Opened> open(const std::string& path);
+  /// Touches nothing. Errors: kInvalid for what is not a file, or one of
+  /// something else, which is not to be set aside.
+  static Status check(const std::string& path);
   StatePool(StatePool&&) noexcept;
   StatePool& operator=(StatePool&&) noexcept;
   ~StatePool();

@@ -1,5 +1,7 @@
 #include "daemon/target_finder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -121,6 +123,7 @@ std::vector<TargetFinder::Found> TargetFinder::look(
     if (std::find(managed.begin(), managed.end(), pid) != managed.end()) {
       continue;
     }
+    if (pid == ::getpid()) continue;  // whom a rule means by "user"
     const auto process = read_process(kernel_, pid);
     if (!process || process->kernel_thread || process->zombie) continue;
     const auto given_up = given_up_.find(pid);

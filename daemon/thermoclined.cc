@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,33 +15,11 @@
 #include "daemon/rights.h"
 #include "daemon/running.h"
 #include "daemon/settings.h"
+#include "daemon/settings_check.h"
 #include "daemon/stop_signals.h"
 
 namespace thermocline {
 namespace {
-
-Status check_files(const Settings& settings) {
-  if (!settings.agent.empty() && ::access(settings.agent.c_str(), R_OK) != 0) {
-    return not_found("agent file " + settings.agent +
-                     " cannot be read; make one with thermocline train -o " +
-                     settings.agent);
-  }
-  if (settings.report.empty()) return {};
-  // Found now rather than at the end; what is there stays until then.
-  std::ofstream file(settings.report, std::ios::app);
-  if (file) return {};
-  return io("report file " + settings.report +
-            " cannot be written; choose another --report");
-}
-
-// A plan lives from what the job's observer tells.
-Status check_plan(const Settings& settings) {
-  if (settings.plan.empty() || !settings.observer.empty()) return {};
-  return invalid(
-      "--plan needs to hear the job's tensors: give --observer PATH "
-      "and start the job with the observer preloaded, or use "
-      "thermocline run --plan");
-}
 
 Result<Machine> find_machine(const Settings& settings) {
   return settings.machine.empty() ? Machine::from_kernel("/")
@@ -51,14 +28,6 @@ Result<Machine> find_machine(const Settings& settings) {
 
 Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
                                               const Settings& settings) {
-  const auto region = settings.service.target.region_bytes;
-  if (!std::has_single_bit(region) || region < kernel.page_bytes() ||
-      region > Bytes{1} << 30) {
-    return invalid("--region " + std::to_string(region) +
-                   " is not a power of two from a page to 1G");
-  }
-  if (auto status = check_files(settings); !status) return status.error();
-  if (auto status = check_plan(settings); !status) return status.error();
   auto machine = find_machine(settings);
   if (!machine) return machine.error();
   // A machine that is only described may have nodes that are not there.
@@ -74,13 +43,19 @@ Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
     }
     options.plan = *std::move(basis);
   }
-  auto service = Service::make(kernel, *std::move(machine), std::move(options),
-                               make_policy);
-  if (!service) return service.error();
+  return Service::make(kernel, *std::move(machine), std::move(options),
+                       make_policy);
+}
+
+// Whether they could be managed; the daemon that runs may do so already.
+Status check_pids(Kernel& kernel, const Service& service,
+                  const Settings& settings) {
   for (const int pid : settings.pids) {
-    if (auto status = (*service)->attach(pid); !status) return status.error();
+    const auto target =
+        Target::attach(kernel, service.machine(), pid, settings.service.target);
+    if (!target) return target.error();
   }
-  return service;
+  return {};
 }
 
 Status write_report(const ParsedSettings& parsed, const Service& service) {
@@ -103,27 +78,23 @@ void set_up_log(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-Status check_level(const std::string& level) {
-  // What it does not know is "off" to spdlog.
-  if (level == "off" || spdlog::level::from_str(level) != spdlog::level::off) {
-    return {};
-  }
-  return invalid("--log-level " + level +
-                 " is none of trace, debug, info, warning, error, off");
-}
-
 Status run(const ParsedSettings& parsed,
            const std::function<Result<Settings>()>& reread, int signals) {
   const auto& settings = parsed.settings;
-  if (auto status = check_level(settings.log_level); !status) return status;
   set_up_log(settings.log_level);
   if (auto status = drop_rights(settings.keep_sys_admin); !status) {
     return status;
   }
   const auto kernel = open_kernel();
+  if (auto status = check_values(settings, kernel->page_bytes()); !status) {
+    return status;
+  }
   auto service = make_service(*kernel, settings);
   if (!service) return service.error();
   if (parsed.invocation.check_config) {
+    if (auto status = check_pids(*kernel, **service, settings); !status) {
+      return status;
+    }
     for (const auto& line : (*service)->notices()) {
       std::printf("note: %s\n", line.c_str());
     }
@@ -132,6 +103,9 @@ Status run(const ParsedSettings& parsed,
                 (*service)->machine().name.c_str(),
                 (*service)->machine().tiers.size(), settings.pids.size());
     return {};
+  }
+  for (const int pid : settings.pids) {
+    if (auto status = (*service)->attach(pid); !status) return status;
   }
   auto served =
       serve({*kernel, **service, settings, parsed.invocation, reread, signals});

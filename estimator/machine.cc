@@ -8,6 +8,7 @@
 #include "estimator/tier_order.h"
 #include "traces/fields.h"
 #include "traces/replace_file.h"
+#include "traces/strict_json.h"
 
 namespace thermocline {
 namespace {
@@ -169,10 +170,12 @@ const char* word_of(Obtained obtained) {
 }
 
 Result<Machine> Machine::from_json(const std::string& text) {
-  auto json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded())
-    return invalid(
-        "machine: not valid JSON; thermocline probe -o FILE makes one");
+  auto read = parse_json(text);
+  if (!read) {
+    return invalid("machine: not valid JSON: " + read.error().message +
+                   "; thermocline probe -o FILE makes one");
+  }
+  auto json = *std::move(read);
   if (!json.is_object()) return invalid("machine: must be a JSON object");
   Machine machine;
   auto tiers = read_tiers(take(json, "tiers")).within("machine");

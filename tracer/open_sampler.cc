@@ -1,8 +1,13 @@
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
+#include "tracer/check_source.h"
 #include "tracer/page_sampler.h"
+#include "tracer/page_tracker.h"
 #include "tracer/perf_events.h"
 #include "tracer/perf_ring.h"
 #include "tracer/perf_source.h"
@@ -23,6 +28,22 @@ class NoSampler final : public Sampler {
   std::string kind() const override { return "none"; }
   bool unattributed() const override { return false; }
 };
+
+Error unknown_source(const std::string& source) {
+  return invalid("unknown source \"" + source +
+                 "\"; give perf, perf:EVENT,..., stream, stream:PATH, pages, "
+                 "pages:TRACKER or none");
+}
+
+// Not opened: that would take a writer's only reader away when we close it.
+Status check_stream(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    return not_found(path + ": " + std::strerror(errno) + "; check its name");
+  }
+  if (!S_ISDIR(found.st_mode)) return {};
+  return invalid(path + ": a directory; give a file, FIFO or device");
+}
 
 Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid,
                                            bool children) {
@@ -54,9 +75,22 @@ Result<std::unique_ptr<Sampler>> open_sampler(const std::string& source,
   if (kind == "stream" && !rest.empty()) return open_stream(rest);
   if (kind == "pages") return open_pages(rest, pid);
   if (kind == "perf") return open_live(rest, pid, children);
-  return invalid("unknown source \"" + source +
-                 "\"; give perf, perf:EVENT,..., stream, stream:PATH, pages, "
-                 "pages:TRACKER or none");
+  return unknown_source(source);
+}
+
+Status check_source(const std::string& source) {
+  const auto colon = source.find(':');
+  const auto kind = source.substr(0, colon);
+  const auto rest = colon == source.npos ? "" : source.substr(colon + 1);
+  if (source == "none" || source == "stream") return {};
+  if (kind == "stream" && !rest.empty()) return check_stream(rest);
+  if (kind == "pages") return check_page_tracker(rest);
+  if (kind != "perf") return unknown_source(source);
+  const auto words = parse_perf_source(rest);
+  if (!words) return words.error();
+  const auto events = perf_events(words->events, PerfPlace());
+  if (events || events.error().code == Error::Code::kUnsupported) return {};
+  return events.error();
 }
 
 Status await_sampling(Sampler& sampler, std::chrono::milliseconds timeout) {

@@ -26,8 +26,17 @@ void append_page(Address page, std::vector<PageTouch>& touched) {
   }
 }
 
+Status check_page_tracker(const std::string& name) {
+  for (const Known& known : kTrackers) {
+    if (name.empty() || name == known.name) return {};
+  }
+  return invalid("unknown page tracker \"" + name +
+                 "\"; there are idle, damon and soft-dirty");
+}
+
 Result<std::unique_ptr<PageTracker>> open_page_tracker(
     const std::string& name, int pid, const KernelFiles& files) {
+  if (auto status = check_page_tracker(name); !status) return status.error();
   std::string reasons;
   for (const Known& known : kTrackers) {
     if (!name.empty() && name != known.name) continue;
@@ -36,11 +45,7 @@ Result<std::unique_ptr<PageTracker>> open_page_tracker(
     reasons += std::string(reasons.empty() ? "" : "; ") + known.name + ": " +
                tracker.error().message;
   }
-  if (name.empty()) {
-    return not_found("this kernel tells of no page accesses (" + reasons + ")");
-  }
-  return invalid("unknown page tracker \"" + name +
-                 "\"; there are idle, damon and soft-dirty");
+  return not_found("this kernel tells of no page accesses (" + reasons + ")");
 }
 
 }  // namespace thermocline

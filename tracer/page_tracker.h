@@ -62,6 +62,9 @@ struct KernelFiles {
 Result<std::unique_ptr<PageTracker>> open_page_tracker(
     const std::string& name, int pid, const KernelFiles& files = {});
 
+/// Errors: kInvalid for an unknown name; an empty one is known.
+Status check_page_tracker(const std::string& name);
+
 // One file each.
 Result<std::unique_ptr<PageTracker>> open_soft_dirty(int pid,
                                                      const KernelFiles& files);

@@ -31,8 +31,39 @@ TEST_F(ApiTest, EveryRequestIsAnswered) {
 TEST_F(ApiTest, AnIdComesBack) {
   EXPECT_EQ(ask(json{{"op", "version"}, {"id", 42}})["id"], 42);
   EXPECT_EQ(ask(json{{"op", "no"}, {"id", "a"}})["id"], "a");
-  EXPECT_FALSE(
-      ask(json{{"op", "version"}, {"id", json::array()}}).contains("id"));
+  // What could not come back is said rather than left out.
+  for (const json& id : {json::array(), json::object(), json(true)}) {
+    EXPECT_EQ(code(json{{"op", "version"}, {"id", id}}), "invalid");
+  }
+}
+
+// One of the two would be ignored, and nobody could say which.
+TEST_F(ApiTest, AKeyIsThereOnce) {
+  for (
+      const char* text :
+      {R"({"v":1,"op":"pause","op":"version"})",
+       R"({"v":1,"op":"attach","pid":6,"pid":7})",
+       R"({"v":1,"op":"version","id":3,"id":4})",
+       R"({"v":1,"op":"set_policy","name":"histogram","options":{"a":1,"a":1}})"}) {
+    const auto answer = ask(std::string(text));
+    EXPECT_EQ(answer["ok"], false) << text;
+    EXPECT_NE(std::string(answer["error"]["message"]).find("there twice"),
+              std::string::npos)
+        << answer;
+  }
+}
+
+TEST_F(ApiTest, WhatIsNestedDeeplyIsRefused) {
+  const std::string deep = std::string(30'000, '[') + std::string(30'000, ']');
+  for (const std::string before :
+       {R"({"v":1,"op":"status","x":)", R"({"v":1,"op":"placement","address":)",
+        R"({"v":1,"op":"set_policy","name":"histogram","options":{"a":)"}) {
+    const auto answer = ask(before + deep + "}");
+    EXPECT_EQ(answer["error"]["code"], "invalid") << before;
+    EXPECT_NE(std::string(answer["error"]["message"]).find("nested"),
+              std::string::npos)
+        << answer;
+  }
 }
 
 // Whatever was known of the like before.
@@ -52,10 +83,10 @@ TEST_F(ApiTest, IdsAreNotConfused) {
     EXPECT_EQ(id_of(R"({"v":1,"op":"tiers","id":null})"), json());
     EXPECT_EQ(id_of(R"({"v":1,"op":"tiers"})"), json());
     EXPECT_EQ(id_of(R"({"v":1,"op":"tiers","id":007})"), json());  // no JSON
-    // Of two the last counts, and it is not taken for the other.
-    EXPECT_EQ(id_of(R"({"id":3,"v":1,"op":"tiers","id":4})"), 4);
+    // Two are refused, whatever was known of the one.
+    EXPECT_EQ(id_of(R"({"id":3,"v":1,"op":"tiers","id":4})"), json());
     EXPECT_EQ(id_of(R"({"id":3,"v":1,"op":"tiers"})"), 3);
-    EXPECT_EQ(id_of(R"({"\u0069d":3,"v":1,"op":"tiers","id":4})"), 4);
+    EXPECT_EQ(id_of(R"({"\u0069d":3,"v":1,"op":"tiers","id":4})"), json());
     EXPECT_EQ(id_of(R"({"\u0069d":3,"v":1,"op":"tiers"})"), 3);
     // Not the request's own.
     EXPECT_EQ(code(json{{"op", "tiers"}, {"x", {{"id", 7}}}}), "invalid");

@@ -102,6 +102,42 @@ TEST_F(Cli, SocketThatCannotBe) {
   EXPECT_NE(too_long.output.find("bytes"), std::string::npos);
 }
 
+// What would stop the daemon later is said when it is checked, and nothing is
+// made for that.
+TEST_F(Cli, CheckConfigFindsWhatCannotBe) {
+  const auto refused = [&](std::vector<std::string> words,
+                           const std::string& naming) {
+    words.emplace_back("--check-config");
+    expect_refused(words, naming);
+  };
+  refused({"--source", "prf"}, "unknown source \"prf\"");
+  refused({"--source", "pages:x"}, "unknown page tracker");
+  refused({"--source", "stream:" + (scratch / "none")}, "check its name");
+  refused({"--listen", "1.2.3.4"}, "--listen 1.2.3.4");
+  refused({"--listen", "tcp://127.0.0.1:7411"}, "--keys");
+  refused({"--listen", "tcp://127.0.0.1:7411", "--keys", scratch / "keys",
+           "--clients", scratch / "clients"},
+          "keygen");
+  refused({"--state", scratch / "no/state"}, "no/state");
+  refused({"--state", "/dev/null"}, "choose a file");
+  refused({"--report", scratch / "no/report"}, "no/report");
+  refused({"--observer", scratch / "no/observer"}, "no/observer");
+  refused({"--log-level", "loud"}, "loud");
+  const auto ran = run({"--check-config", "--mover", "dry", "--state",
+                        scratch / "state", "--report", scratch / "report"});
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_EQ(scratch.files(), 0u);
+}
+
+TEST_F(Cli, ASocketIsNotPutWhereOthersMayTakeItsPlace) {
+  std::filesystem::create_directory(scratch / "open");
+  std::filesystem::permissions(scratch / "open", std::filesystem::perms::all);
+  Child child({THERMOCLINED, "--socket", scratch / "open/api.sock"});
+  EXPECT_EQ(child.wait(), 1);
+  EXPECT_NE(child.output().find("can be written by others"), std::string::npos)
+      << child.output();
+}
+
 TEST_F(Cli, CheckConfigSaysThatAllIsWell) {
   const auto ran = run({"--check-config", "--mover", "dry"});
   EXPECT_EQ(ran.status, 0) << ran.output;

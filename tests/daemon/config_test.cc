@@ -99,7 +99,17 @@ TEST_F(Config, TargetsAndGuardsAreListed) {
 }
 
 TEST_F(Config, NamesWhatIsWrong) {
-  expect_refused("{\"interval\": 5,\n\n \"budget\" 3}", ":3:");
+  expect_refused("{\"interval\": 5,\n\n \"budget\" 3}",
+                 ":3:11: unexpected number literal; expected ':'");
+  expect_refused("", "empty");
+  expect_refused(R"({"interval": 5, "interval": 7})", "\"interval\" is there");
+  expect_refused(R"({"targets": [{"exe": "a", "exe": "b"}]})", "\"exe\"");
+  const std::string deep(100'000, '[');
+  for (const std::string key : {"without", "options", "interval", "targets"}) {
+    expect_refused("{\"" + key + "\": " + deep, "nested");
+  }
+  expect_refused(std::string(2 << 20, ' ') + "{}", "larger than 1 MiB");
+  expect_refused(R"({"pids": [4, 4]})", "4 twice");
   expect_refused("[]", "object");
   expect_refused(R"({"headroom": 1e999})", "too large");
   expect_refused(R"({"intervall": 5})", "did you mean \"interval\"?");
@@ -120,6 +130,13 @@ TEST_F(Config, NamesWhatIsWrong) {
   const char* words[] = {"thermoclined"};
   EXPECT_EQ(reread_settings(scratch / "none", 1, words).error().code,
             Error::Code::kNotFound);
+  // Where a reader would wait, or read without end.
+  ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+  for (const std::string path :
+       {scratch / "pipe", std::string("/dev/zero"), std::string("/tmp")}) {
+    EXPECT_NE(reread_settings(path, 1, words).error().message.find("give a "),
+              std::string::npos);
+  }
 }
 
 TEST_F(Config, IsReadAnewOrRefused) {
@@ -144,6 +161,10 @@ TEST_F(Config, IsReadAnewOrRefused) {
   write(R"({"budget": 3000, "policy": "nonsense"})");
   daemon.signal(SIGHUP);
   write(R"({"budgte": 4000})");
+  daemon.signal(SIGHUP);
+  write(R"({"budget": 4000, "log_level": "loud"})");
+  daemon.signal(SIGHUP);
+  write(R"({"budget": 4000, "source": "prf"})");
   daemon.signal(SIGHUP);
   ::usleep(200'000);
   EXPECT_EQ(budget(), 2000);
