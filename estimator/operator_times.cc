@@ -119,6 +119,7 @@ Result<OperatorTimes> OperatorTimes::fit(
   out.least_ns_.assign(out.tiers_, 0);
   out.most_ns_.assign(out.tiers_, kNone);
   for (const Measurement& one : out.measured_) {
+    out.only_endpoints_ &= uniform(one.tiers);
     if (operands.empty() || !uniform(one.tiers)) continue;
     const std::size_t at = one.tiers.front();
     for (std::size_t tier = at; tier < out.tiers_; ++tier) {
@@ -227,7 +228,7 @@ double OperatorTimes::predict_ns(std::span<const TierId> tiers) const {
     return at->ns;
   }
   const double modelled = modelled_ns(tiers);
-  if (tiers.empty()) return modelled;
+  if (tiers.empty() || !only_endpoints_) return modelled;
   const auto [low, high] = std::minmax_element(tiers.begin(), tiers.end());
   const auto [least, most] = std::minmax(least_ns_[*low], most_ns_[*high]);
   return std::clamp(modelled, least, most);

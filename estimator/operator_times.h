@@ -16,11 +16,14 @@
 // neither helped kinds of operators on which it was not fitted, because what
 // they change in the sum the measured all-slow time has already corrected.
 //
-// predict_ns() returns a measured mix as measured, so endpoints are exact, and
-// keeps every other within the endpoints that were measured. modelled_ns() is
-// monotone in every tensor's penalty, so among mixes that were not measured
-// predict_ns() is, too. Measured times are not smoothed: where they contradict
-// one another, so does predict_ns() beside them.
+// predict_ns() returns a measured mix as measured, so endpoints are exact. As
+// long as nothing but endpoints was measured it keeps every other mix within
+// them. Beside other measurements an endpoint is one noisy time of several,
+// and no bound: it would make all mixes beyond it equal, among which nobody
+// could choose. modelled_ns() is monotone in every tensor's penalty, so among
+// mixes that were not measured predict_ns() is, too. Measured times are not
+// smoothed: where they contradict one another, so does predict_ns() beside
+// them.
 //
 // Thread safety: const after fit().
 #pragma once
@@ -75,6 +78,7 @@ class OperatorTimes {
   double base_ns_ = 0;
   std::vector<double> penalty_ns_;     // operand by tier
   std::vector<Measurement> measured_;  // sorted by tiers, each mix once
+  bool only_endpoints_ = true;         // no mix was measured
   std::vector<double> least_ns_;  // by lowest tier of a mix: not below this
   std::vector<double> most_ns_;   // by highest tier of a mix: not above this
 };

@@ -25,14 +25,14 @@ Result<TransferModel> TransferModel::from_machine(const Machine& machine) {
 
 TransferModel TransferModel::optane() {
   TransferModel out;
-  out.tiers = {{}, {1 / 31.1, 1 / 6.33, 142e3}};
-  out.cached_bytes = 167e3;
-  out.hidden = 0.257;
-  out.read_doubt = 1.04;
+  out.tiers = {{}, {1 / 31.1, 1 / 6.33, 130e3}};
+  out.cached_bytes = 237e3;
+  out.hidden = 0.279;
+  out.read_doubt = 1.12;
   out.write_doubt = 0.50;
-  out.noise = 0.095;
-  out.write_noise = 0.213;
-  out.endpoint = 0.39;
+  out.noise = 0.079;
+  out.write_noise = 0.225;
+  out.endpoint = 0.40;
   return out;
 }
 

@@ -109,6 +109,19 @@ TEST(OperatorTimes, OneOutlierIsVotedDown) {
   EXPECT_EQ(times.predict_ns(Tiers{0, 0}), 30'000);
 }
 
+TEST(OperatorTimes, ALowAllSlowTimeDoesNotMakeMixesEqual) {
+  // The single-slow times add up to 15,500; all-slow was lucky.
+  const std::vector<Measurement> measured = {{{0, 0, 0}, 10'000},
+                                             {{1, 0, 0}, 11'000},
+                                             {{0, 1, 0}, 10'500},
+                                             {{0, 0, 1}, 14'000},
+                                             {{1, 1, 1}, 12'000}};
+  const auto times = fitted(simple(), kThree, measured);
+  const double smaller = times.predict_ns(Tiers{0, 1, 1});
+  EXPECT_GT(smaller, 12'000);
+  EXPECT_LT(smaller, times.predict_ns(Tiers{1, 0, 1}));
+}
+
 TEST(OperatorTimes, AnyOperatorKeepsTheProperties) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     const Random job(seed);
