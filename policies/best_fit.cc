@@ -172,6 +172,23 @@ void split(std::size_t count, const std::uint16_t* bucket, std::int16_t last,
   }
 }
 
+// Who is in a lower bucket, but no lower than `first`, and small enough.
+struct Between {
+  int first = 0;
+  int last = 0;
+};
+THERMOCLINE_WIDE
+void mark_lower(std::size_t count, const std::uint16_t* bucket,
+                const Bytes* bytes, Between in, Bytes left,
+                std::uint8_t* near) {
+  const auto first = static_cast<std::uint16_t>(in.first);
+  const auto last = static_cast<std::uint16_t>(in.last);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool lower = (bucket[i] < last) & (bucket[i] >= first);
+    near[i] = lower & (bytes[i] <= left);
+  }
+}
+
 }  // namespace
 
 void take_best(std::span<const Claim> claims, BytesLeft& room,
@@ -250,10 +267,7 @@ void BestFit::offer(std::span<const double> keys, const ObjectColumns& columns,
   if (room.taken >= most) return;
   const Bytes left = most - room.taken;
   const Bytes* const bytes = columns.bytes.data();
-  for (std::size_t i = 0; i < count_of_all; ++i) {
-    const bool lower = (bucket[i] < last) & (bucket[i] >= first);
-    near[i] = lower & (bytes[i] <= left);
-  }
+  mark_lower(count_of_all, bucket, bytes, {first, last}, left, near);
   claims_.clear();
   for_each_marked(near_, [&](ObjectId i) {
     const Claim one = claim(i);

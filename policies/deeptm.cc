@@ -27,6 +27,7 @@
 // - Of more than two tiers only the fastest is chosen for. What leaves it goes
 //   to the next that has room; in a plan, to the slowest.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -54,6 +55,12 @@ constexpr double kLeastWindows = 8;
 constexpr double kMostWindows = 50;
 // As many pages as the mover hands to the kernel in one call.
 constexpr Bytes kExtent = Bytes{4} << 20;
+
+// No branch: what an object is like nobody could guess.
+double only_if(bool yes, double value) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) &
+                               -static_cast<std::uint64_t>(yes));
+}
 
 struct DeeptmOptions {
   std::string decide = "rule";
@@ -139,6 +146,7 @@ class Deeptm final : public Policy {
     return static_cast<Bytes>(
         std::min(static_cast<double>(view.tiers[0].capacity) * kFill, 9e18));
   }
+  void look_at_touched();
   void see_what_stayed();
   double share_of_hot() const;
   void choose(const View& view);
@@ -161,6 +169,13 @@ class Deeptm final : public Policy {
   std::vector<ObjectId> downs_;
   RegionExtents up_;
   RegionExtents down_;
+  // Of this window's accesses.
+  struct Seen {
+    double lost = 0;
+    double hot = 0;  // what those lost that were last chosen
+    double far_loads = 0;
+    double far_stores = 0;
+  } seen_;
   double hot_share_ = 0;      // of what was lost when the hot set was chosen
   double stays_ = 0.9;        // of the hot set's heat, from window to window
   double ns_per_byte_ = 0;    // of a copy
@@ -172,6 +187,7 @@ class Deeptm final : public Policy {
 std::vector<Move> Deeptm::decide(const View& view) {
   heat_.see(view);
   if (view.tiers.size() < 2) return {};
+  look_at_touched();
   see_what_stayed();
   weigh(view);
   choose(view);
@@ -194,21 +210,37 @@ void Deeptm::choose(const View& view) {
   BytesLeft all{0, room(view), room(view)};
   best_.offer(density.first(view.objects.size()), heat_.log().columns(), 0, all,
               least);
+  const auto& log = heat_.log();
+  const Marks& wanted = best_.chosen();
+  seen_.hot = 0;
+  for (const auto& one : log.touched()) {
+    const double lost = one.loads * log.load_ns() + one.stores * log.store_ns();
+    seen_.hot += only_if(wanted[one.object] != 0, lost);
+  }
   hot_share_ = share_of_hot();
+}
+
+// All that is asked of this window's accesses, in one pass: each waits for its
+// own sum, so that several take the time of one.
+void Deeptm::look_at_touched() {
+  const auto& log = heat_.log();
+  const auto tier = log.columns().tier;
+  const Marks& wanted = best_.chosen();
+  seen_ = {};
+  for (const auto& one : log.touched()) {
+    const double lost = one.loads * log.load_ns() + one.stores * log.store_ns();
+    const bool far = tier[one.object] != 0;
+    const bool hot = one.object < wanted.size() && wanted[one.object] != 0;
+    seen_.lost += lost;
+    seen_.hot += only_if(hot, lost);
+    seen_.far_loads += only_if(far, one.loads);
+    seen_.far_stores += only_if(far, one.stores);
+  }
 }
 
 // Of this window's loss, that of those last chosen; -1 where nothing was lost.
 double Deeptm::share_of_hot() const {
-  double hot = 0;
-  double all = 0;
-  const auto& log = heat_.log();
-  const Marks& wanted = best_.chosen();
-  for (const auto& one : log.touched()) {
-    const double lost = one.loads * log.load_ns() + one.stores * log.store_ns();
-    all += lost;
-    if (one.object < wanted.size() && wanted[one.object] != 0) hot += lost;
-  }
-  return all > 0 ? hot / all : -1;
+  return seen_.lost > 0 ? seen_.hot / seen_.lost : -1;
 }
 
 void Deeptm::weigh(const View& view) {
@@ -221,16 +253,9 @@ void Deeptm::weigh(const View& view) {
     ns_per_byte_ += kCostAlpha * (view.move_ns_per_byte - ns_per_byte_);
   }
   ns_per_byte_ = std::max(ns_per_byte_, copy + kPageMoveNs / kPage);
-  double loads = 0;  // from slow memory
-  double stores = 0;
-  const auto tier = heat_.log().columns().tier;
-  for (const auto& one : heat_.log().touched()) {
-    const double far = tier[one.object] == 0 ? 0 : 1;
-    loads += far * one.loads;
-    stores += far * one.stores;
-  }
-  const double busy = transfer_ns(loads * kLineBytes, slow.read_bytes_per_s) +
-                      transfer_ns(stores * kLineBytes, slow.write_bytes_per_s);
+  const double busy =
+      transfer_ns(seen_.far_loads * kLineBytes, slow.read_bytes_per_s) +
+      transfer_ns(seen_.far_stores * kLineBytes, slow.write_bytes_per_s);
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
   load_ = std::clamp(busy / window, kLeastLoad, 1.0);
 }

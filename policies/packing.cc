@@ -12,6 +12,9 @@
 namespace thermocline {
 namespace {
 
+// Taking so many from a heap costs more than looking at one that stays.
+constexpr std::ptrdiff_t kPassedOver = 64;
+
 // Fits `bytes` into `limit` of which `used` is taken, without overflow.
 bool fits(Bytes used, Bytes bytes, Bytes limit) {
   return used <= limit && bytes <= limit - used;
@@ -248,6 +251,18 @@ class Packer {
     }
   }
 
+  // False where not even leavers of just the right size would leave enough of
+  // the budget. What is refused so is refused for good: a move takes at least
+  // as much from the budget as it can make room.
+  bool affords(const Claim& claim) const {
+    const TierId to = target_[claim.id];
+    const Bytes used = used_[to];
+    const Bytes capacity = view_.tiers[to].capacity;
+    const Bytes free = capacity > used ? capacity - used : 0;
+    const Bytes short_of = claim.bytes > free ? claim.bytes - free : 0;
+    return fits(claim.bytes, short_of, budget_);
+  }
+
   // The least valuable leavers of tier t that make room for `bytes`; false
   // when even all of them would not.
   bool victims(TierId t, Bytes bytes, std::vector<Claim>& chosen) {
@@ -272,12 +287,21 @@ class Packer {
     }
     std::make_heap(wanted_.begin(), wanted_.end(), later);
     std::vector<Claim> chosen;
+    std::ptrdiff_t too_dear = 0;
     for (auto end = wanted_.end();
          end != wanted_.begin() && smallest <= budget_;) {
       std::pop_heap(wanted_.begin(), end, later);
       const Claim& claim = *--end;
       const TierId to = target_[claim.id];
-      if (claim.bytes > budget_) continue;
+      if (!affords(claim)) {
+        if (++too_dear * kPassedOver < end - wanted_.begin()) continue;
+        // Many are left, and the budget is for few of them.
+        end = std::partition(wanted_.begin(), end,
+                             [this](const Claim& one) { return affords(one); });
+        std::make_heap(wanted_.begin(), end, later);
+        too_dear = 0;
+        continue;
+      }
       if (!victims(to, claim.bytes, chosen)) continue;
       Bytes cost = claim.bytes;
       double lost = 0;

@@ -219,7 +219,10 @@ class RecencyFrequency final : public Policy {
           one.loads * log_.load_ns() + one.stores * log_.store_ns();
       short_.add(one.object, lost);
       long_.add(one.object, lost);
-      if (tier[one.object] > 0) slow += one.loads + one.stores;
+      // No branch here, either.
+      const std::uint64_t far = tier[one.object] > 0;
+      slow += std::bit_cast<double>(
+          std::bit_cast<std::uint64_t>(one.loads + one.stores) & -far);
     }
     const double bandwidth = view.tiers.back().read_bytes_per_s;
     change_.see(slow * kLineBytes, window,
