@@ -1,7 +1,6 @@
 #include "training/mapped_file.h"
 
 #include <fcntl.h>
-#include <libpmem.h>
 #include <libpmem2.h>
 #include <linux/magic.h>
 #include <sys/file.h>
@@ -17,6 +16,7 @@
 #include <cstring>
 
 #include "traces/replace_file.h"
+#include "training/stream_copy.h"
 
 namespace thermocline {
 namespace {
@@ -200,8 +200,11 @@ Status MappedFile::map() {
   durability_ =
       durability_of(descriptor_, device_ ? &*device_ : nullptr, found);
   struct statfs fs = {};
-  through_file_ = !device_ && durability_.granularity == Granularity::kPage &&
-                  ::fstatfs(descriptor_, &fs) == 0 && !is_memory(fs);
+  if (!device_ && durability_.granularity == Granularity::kPage &&
+      ::fstatfs(descriptor_, &fs) == 0) {
+    in_memory_ = is_memory(fs);
+    through_file_ = !in_memory_;
+  }
   copy_ = pmem2_get_memcpy_fn(map_);
   flush_ = pmem2_get_flush_fn(map_);
   drain_ = pmem2_get_drain_fn(map_);
@@ -222,9 +225,8 @@ void MappedFile::write(Bytes offset, ByteSpan bytes) {
   } else if (through_file_) {
     write_through_file(offset, bytes);
   } else {
-    // Of libpmem, for libpmem2's copy would call msync for each piece.
-    pmem_memcpy(data_ + offset, bytes.data(), bytes.size(),
-                PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL);
+    // libpmem2's copy would call msync for each piece.
+    stream_copy(data_ + offset, bytes);
   }
 }
 
@@ -258,7 +260,7 @@ void MappedFile::write_word(Bytes offset, std::uint64_t word) {
 
 void MappedFile::fence() {
   if (durability_.granularity != Granularity::kPage) return drain_();
-  pmem_drain();  // stores past the caches are ordered by nothing else
+  stream_fence();
 }
 
 Status MappedFile::sync(Bytes offset, Bytes size) {
@@ -267,6 +269,7 @@ Status MappedFile::sync(Bytes offset, Bytes size) {
   if (const int code = failed_.exchange(0); code != 0) {
     return file_failure("write", path_, code);
   }
+  if (in_memory_) return {};  // an msync would find nothing to do
   // Not libpmem2's flush: it aborts the program when the disk fails.
   const Bytes from = offset / kPageBytes * kPageBytes;
   if (::msync(data_ + from, offset + size - from, MS_SYNC) == 0) return {};

@@ -78,6 +78,7 @@ class MappedFile final : public Medium {
   std::size_t size_ = 0;
   Durability durability_;
   std::optional<DaxDevice> device_;  // nothing: a file
+  bool in_memory_ = false;           // kPage, and no disk is behind it
   bool through_file_ = false;        // kPage, on a disk
   std::mutex writing_;               // through the file
   std::atomic<Bytes> written_{0};    // so, ever
