@@ -219,10 +219,7 @@ class RecencyFrequency final : public Policy {
           one.loads * log_.load_ns() + one.stores * log_.store_ns();
       short_.add(one.object, lost);
       long_.add(one.object, lost);
-      // No branch here, either.
-      const std::uint64_t far = tier[one.object] > 0;
-      slow += std::bit_cast<double>(
-          std::bit_cast<std::uint64_t>(one.loads + one.stores) & -far);
+      if (tier[one.object] > 0) slow += one.loads + one.stores;
     }
     const double bandwidth = view.tiers.back().read_bytes_per_s;
     change_.see(slow * kLineBytes, window,
