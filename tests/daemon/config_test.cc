@@ -158,15 +158,14 @@ TEST_F(Config, IsReadAnewOrRefused) {
   write(R"({"budget": 2000, "interval": 60})");
   daemon.signal(SIGHUP);
   EXPECT_EQ(becomes(2000), 2000);
-  write(R"({"budget": 3000, "policy": "nonsense"})");
-  daemon.signal(SIGHUP);
-  write(R"({"budgte": 4000})");
-  daemon.signal(SIGHUP);
-  write(R"({"budget": 4000, "log_level": "loud"})");
-  daemon.signal(SIGHUP);
-  write(R"({"budget": 4000, "source": "prf"})");
-  daemon.signal(SIGHUP);
-  ::usleep(200'000);
+  for (const char* bad :
+       {R"({"budget": 3000, "policy": "nonsense"})", R"({"budgte": 4000})",
+        R"({"budget": 4000, "log_level": "loud"})",
+        R"({"budget": 4000, "source": "prf"})"}) {
+    write(bad);
+    daemon.signal(SIGHUP);
+    ::usleep(200'000);  // read before the next is written
+  }
   EXPECT_EQ(budget(), 2000);
   write(R"({"budget": 5000, "interval": 50})");
   daemon.signal(SIGHUP);
