@@ -84,7 +84,7 @@ Result<bool> Target::ask_about(std::span<const ObjectId> ids) {
     if (!nodes) return nodes.error();
     std::size_t page = 0;
     for (std::size_t i = 0; i < ends.size(); ++i) {
-      const std::span region(pages.begin() + page, pages.begin() + ends[i]);
+      const auto region = std::span(pages).subspan(page, ends[i] - page);
       changed |=
           take_over(ids[i], region, std::span(*nodes).subspan(page), huge);
       page = ends[i];

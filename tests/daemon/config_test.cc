@@ -132,7 +132,7 @@ TEST_F(Config, NamesWhatIsWrong) {
             Error::Code::kNotFound);
   // Where a reader would wait, or read without end.
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
-  for (const std::string path :
+  for (const std::string& path :
        {scratch / "pipe", std::string("/dev/zero"), std::string("/tmp")}) {
     EXPECT_NE(reread_settings(path, 1, words).error().message.find("give a "),
               std::string::npos);

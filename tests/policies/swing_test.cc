@@ -35,7 +35,8 @@ TEST(Swing, ExpectsTheLatestPeakAgain) {
 // as much is kept as when it ends where there are none.
 TEST(Swing, IsTheSameInEveryPhaseOfAStep) {
   Swing swing;
-  for (const Bytes now : {184, 192, 184, 184, 192, 192, 184, 184, 192, 184}) {
+  for (const Bytes now :
+       {184UL, 192UL, 184UL, 184UL, 192UL, 192UL, 184UL, 184UL, 192UL, 184UL}) {
     swing.see(184);
     swing.see(192);
     swing.see(now);
@@ -59,7 +60,7 @@ TEST(Swing, WhatIsBornAndKnownIsNoSwing) {
 // differ by what is always there.
 TEST(Swing, AConstantDifferenceDoesNotCount) {
   Swing swing;
-  for (const Bytes born : {0, 40, 0, 40}) {
+  for (const Bytes born : {0UL, 40UL, 0UL, 40UL}) {
     swing.see(500 + born);
     end_window(swing, 300 + born);
   }

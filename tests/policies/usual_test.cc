@@ -17,7 +17,7 @@ TEST(Usual, IsWhatWasSeenWhereThatIsSteady) {
 
 TEST(Usual, PassesOverSingleErrors) {
   Usual usual;
-  for (const Bytes seen : {44, 45, 37, 44, 51, 45, 44, 39}) {
+  for (const Bytes seen : {44UL, 45UL, 37UL, 44UL, 51UL, 45UL, 44UL, 39UL}) {
     usual.see(seen);
     EXPECT_GE(usual.get(), 44u);
     EXPECT_LE(usual.get(), 45u);
