@@ -73,7 +73,7 @@ TEST(Swing, AConstantDifferenceDoesNotCount) {
 TEST(Swing, WhereAllIsKnownItIsThePeakLessWhatIsThere) {
   Swing swing;
   Bytes peak = 0;
-  for (const Bytes now : {50, 120, 80, 100, 90, 70}) {
+  for (const Bytes now : {50UL, 120UL, 80UL, 100UL, 90UL, 70UL}) {
     swing.see(now + 10);
     swing.see(now);
     peak = std::max(peak, now + 10);
