@@ -1,11 +1,12 @@
 #include "training/copy_pieces.h"
 
+#include <libpmem.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "training/parallel.h"
-#include "training/stream_copy.h"
 
 namespace thermocline {
 namespace {
@@ -20,7 +21,8 @@ void copy(const PieceCopy& one) {
     }
     return;
   }
-  stream_copy(one.to, one.from);
+  pmem_memcpy(one.to, one.from.data(), one.from.size(),
+              PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL);
 }
 
 bool overlap(std::vector<PieceCopy> copies) {
@@ -48,7 +50,7 @@ void copy_pieces(std::span<const PieceCopy> copies, unsigned threads) {
   if (overlap({copies.begin(), copies.end()})) threads = 1;
   in_parallel(
       threads_for(bytes, threads), parts.size(),
-      [&](std::size_t i) { copy(parts[i]); }, [] { stream_fence(); });
+      [&](std::size_t i) { copy(parts[i]); }, [] { pmem_drain(); });
 }
 
 }  // namespace thermocline

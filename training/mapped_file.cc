@@ -1,6 +1,7 @@
 #include "training/mapped_file.h"
 
 #include <fcntl.h>
+#include <libpmem.h>
 #include <libpmem2.h>
 #include <linux/magic.h>
 #include <sys/file.h>
@@ -16,7 +17,6 @@
 #include <cstring>
 
 #include "traces/replace_file.h"
-#include "training/stream_copy.h"
 
 namespace thermocline {
 namespace {
@@ -225,8 +225,9 @@ void MappedFile::write(Bytes offset, ByteSpan bytes) {
   } else if (through_file_) {
     write_through_file(offset, bytes);
   } else {
-    // libpmem2's copy would call msync for each piece.
-    stream_copy(data_ + offset, bytes);
+    // Of libpmem, for libpmem2's copy would call msync for each piece.
+    pmem_memcpy(data_ + offset, bytes.data(), bytes.size(),
+                PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL);
   }
 }
 
@@ -260,7 +261,7 @@ void MappedFile::write_word(Bytes offset, std::uint64_t word) {
 
 void MappedFile::fence() {
   if (durability_.granularity != Granularity::kPage) return drain_();
-  stream_fence();
+  pmem_drain();  // stores past the caches are ordered by nothing else
 }
 
 Status MappedFile::sync(Bytes offset, Bytes size) {
