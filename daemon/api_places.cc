@@ -72,7 +72,9 @@ Result<Place> place_of_tensor(Service& service, std::uint64_t serial, int pid,
   if (!known) {
     return not_found(name +
                      " is not known; only jobs that run with the observer "
-                     "tell of their tensors");
+                     "tell of their tensors, and those that died are "
+                     "forgotten after the next " +
+                     std::to_string(TensorTable::kMostDead));
   }
   const auto* managed = service.find(known->pid);
   if (managed == nullptr) {

@@ -26,8 +26,10 @@ struct KnownTensor {
 
 class TensorTable {
  public:
+  static constexpr std::size_t kMostDead = 512;
+
   explicit TensorTable(std::size_t most_alive = 262'144,
-                       std::size_t most_dead = 512)
+                       std::size_t most_dead = kMostDead)
       : most_alive_(most_alive), most_dead_(most_dead) {}
 
   void born(int pid, const Tensor& tensor);
