@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+
 namespace thermocline {
 namespace {
 
@@ -35,8 +37,8 @@ TEST(Swing, ExpectsTheLatestPeakAgain) {
 // as much is kept as when it ends where there are none.
 TEST(Swing, IsTheSameInEveryPhaseOfAStep) {
   Swing swing;
-  for (const Bytes now :
-       {184UL, 192UL, 184UL, 184UL, 192UL, 192UL, 184UL, 184UL, 192UL, 184UL}) {
+  for (const Bytes now : std::initializer_list<Bytes>{
+           184, 192, 184, 184, 192, 192, 184, 184, 192, 184}) {
     swing.see(184);
     swing.see(192);
     swing.see(now);
@@ -60,7 +62,7 @@ TEST(Swing, WhatIsBornAndKnownIsNoSwing) {
 // differ by what is always there.
 TEST(Swing, AConstantDifferenceDoesNotCount) {
   Swing swing;
-  for (const Bytes born : {0UL, 40UL, 0UL, 40UL}) {
+  for (const Bytes born : std::initializer_list<Bytes>{0, 40, 0, 40}) {
     swing.see(500 + born);
     end_window(swing, 300 + born);
   }
@@ -73,7 +75,8 @@ TEST(Swing, AConstantDifferenceDoesNotCount) {
 TEST(Swing, WhereAllIsKnownItIsThePeakLessWhatIsThere) {
   Swing swing;
   Bytes peak = 0;
-  for (const Bytes now : {50UL, 120UL, 80UL, 100UL, 90UL, 70UL}) {
+  for (const Bytes now :
+       std::initializer_list<Bytes>{50, 120, 80, 100, 90, 70}) {
     swing.see(now + 10);
     swing.see(now);
     peak = std::max(peak, now + 10);

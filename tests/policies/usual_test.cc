@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+
 namespace thermocline {
 namespace {
 
@@ -17,7 +19,8 @@ TEST(Usual, IsWhatWasSeenWhereThatIsSteady) {
 
 TEST(Usual, PassesOverSingleErrors) {
   Usual usual;
-  for (const Bytes seen : {44UL, 45UL, 37UL, 44UL, 51UL, 45UL, 44UL, 39UL}) {
+  for (const Bytes seen :
+       std::initializer_list<Bytes>{44, 45, 37, 44, 51, 45, 44, 39}) {
     usual.see(seen);
     EXPECT_GE(usual.get(), 44u);
     EXPECT_LE(usual.get(), 45u);

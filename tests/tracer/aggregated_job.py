@@ -88,13 +88,16 @@ def fork():
     for _ in range(6):
         iterate()
     before = [p.detach().clone() for p in model.parameters()]
-    # LibTorch looks an operator up at its first call, under a guard that a child
-    # of a fork then would wait for without end: every operator is called once.
-    (torch.full((9,), 1.).add_(1).tanh() == 2).all()
-    # Not with products: OpenBLAS ends its threads at a fork, and hangs.
-    busy = threading.Thread(
-        target=lambda: [torch.full((n % 999 + 1,), 1.).add_(n).tanh()
-                        for n in range(20_000)])
+
+    def make_tensors(count):
+        # Not with products: OpenBLAS ends its threads at a fork, and hangs.
+        return [torch.full((n % 999 + 1,), 1.).add_(n).tanh()
+                for n in range(count)]
+
+    # LibTorch looks an operator up at its first call, under a guard that the
+    # child of a fork in the middle of it would wait for without end.
+    make_tensors(1)
+    busy = threading.Thread(target=make_tensors, args=(20_000,))
     other = torch.randn(1000)
     expect = other.clone()
     for i in range(8):
