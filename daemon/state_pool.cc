@@ -133,14 +133,14 @@ Health try_out(const std::string& path) {
 
 // What the pool itself makes a process die of. All else came from outside: the
 // clock, whoever kills where memory is short.
-bool is_of_damage(int signal) {
-  return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT ||
-         signal == SIGFPE || signal == SIGILL || signal == SIGXCPU;
-}
+constexpr std::array kOfDamage{SIGSEGV, SIGBUS, SIGABRT,
+                               SIGFPE,  SIGILL, SIGXCPU};
 
 Health health_of(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {
+    // Whoever handles them in this process (a sanitizer) would exit instead.
+    for (const int signal : kOfDamage) ::signal(signal, SIG_DFL);
     const rlimit patience{kPatience, RLIM_INFINITY};
     ::setrlimit(RLIMIT_CPU, &patience);
     ::alarm(kPatienceByClock);
@@ -150,8 +150,12 @@ Health health_of(const std::string& path) {
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (child < 0) return Health::kUnknown;
-  if (WIFEXITED(status)) return static_cast<Health>(WEXITSTATUS(status));
-  return is_of_damage(WTERMSIG(status)) ? Health::kDamaged : Health::kUnknown;
+  if (WIFSIGNALED(status)) {
+    return std::ranges::count(kOfDamage, WTERMSIG(status)) != 0
+               ? Health::kDamaged
+               : Health::kUnknown;
+  }
+  return std::min(static_cast<Health>(WEXITSTATUS(status)), Health::kUnknown);
 }
 
 }  // namespace
