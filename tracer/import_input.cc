@@ -1,6 +1,7 @@
 #include "tracer/import_input.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ namespace {
 
 // What next() and head() show at most.
 constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+constexpr int kLookUpMs = 100;
 
 }  // namespace
 
@@ -35,6 +37,13 @@ struct ImportInput::Impl {
     std::copy(packed.begin(), packed.end(), buffer.begin());
     std::size_t held = packed.size();
     while (!at_end && held < least) {
+      // A reader that waits for a pipe looks up: whoever asks it to stop just
+      // before it began to wait is heard, too.
+      pollfd ready = {descriptor, POLLIN, 0};
+      if (watch && poll(&ready, 1, kLookUpMs) <= 0) {
+        if (watch(taken, size)) continue;
+        return interrupted("stopped while reading " + name);
+      }
       const auto got =
           read(descriptor, buffer.data() + held, buffer.size() - held);
       const int code = errno;

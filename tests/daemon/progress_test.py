@@ -56,8 +56,9 @@ class OnTerminal:
         return True
 
     def end(self):
-        while self.read(60):
-            pass
+        end = time.monotonic() + 60
+        while self.read(1):
+            assert time.monotonic() < end, self.said
         return self.process.wait(60)
 
 
@@ -78,16 +79,16 @@ class InTheForeground(OnTerminal):
         os.write(self.terminal, b"\x03")
 
 
-# Hears Ctrl-C as well, and takes a moment to end.
+# Hears Ctrl-C as well, and takes a moment to end. It waits for the signal by
+# name: Python's own handler may run just before a sleep, which then goes on.
 JOB = ["--", "/usr/bin/python3", "-c", """
 import signal, sys, time
-def stop(*_):
-    time.sleep(0.5)
-    print('job: stopped', flush=True)
-    sys.exit(7)
-signal.signal(signal.SIGINT, stop)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 print('job: runs', flush=True)
-time.sleep(600)"""]
+signal.sigwait({signal.SIGINT})
+time.sleep(0.5)
+print('job: stopped', flush=True)
+sys.exit(7)"""]
 
 
 def a_recorded_job_is_stopped(folder):
