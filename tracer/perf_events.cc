@@ -2,6 +2,7 @@
 // one file.
 #include "tracer/perf_events.h"
 
+#include <dlfcn.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
 
@@ -24,26 +25,60 @@ const char* const kKernelDefault = "mem-loads,mem-stores";
 constexpr std::uint64_t kWrongStoreSample = 0x3cd;
 constexpr std::uint64_t kStoreSample = 0x2cd;
 
+// libpfm.so.4 has all that libpfm4's header declares.
+template <typename Function>
+Function* function(void* library, const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(library, name));
+}
+
+// Loaded only while it is asked: its tables of events take a MiB of memory and
+// a quarter of the time in which `thermocline` starts, for the loader writes
+// into each of their pages.
 class Libpfm {
  public:
-  Libpfm() : started_(pfm_initialize() == PFM_SUCCESS) {}
+  Libpfm()
+      : library_(::dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL)),
+        started_(library_ != nullptr &&
+                 function<decltype(pfm_initialize)>(
+                     library_, "pfm_initialize")() == PFM_SUCCESS) {}
   Libpfm(const Libpfm&) = delete;
   Libpfm& operator=(const Libpfm&) = delete;
   ~Libpfm() {
-    if (started_) pfm_terminate();
+    if (started_)
+      function<decltype(pfm_terminate)>(library_, "pfm_terminate")();
+    if (library_ != nullptr) ::dlclose(library_);
   }
-  bool started() const { return started_; }
 
+  Status started() const {
+    if (library_ == nullptr) {
+      return unsupported(
+          "libpfm.so.4 cannot be loaded, which knows the events of processors; "
+          "install Debian's libpfm4");
+    }
+    return started_ ? Status() : unsupported("libpfm4 cannot start");
+  }
   /// PFM_SUCCESS or its error.
-  static int encode(const std::string& name, perf_event_attr& attr) {
+  int encode(const std::string& name, perf_event_attr& attr) const {
     pfm_perf_encode_arg_t argument{};
     argument.size = sizeof argument;
     argument.attr = &attr;
-    return pfm_get_os_event_encoding(name.c_str(), PFM_PLM3,
-                                     PFM_OS_PERF_EVENT_EXT, &argument);
+    return function<decltype(pfm_get_os_event_encoding)>(
+        library_, "pfm_get_os_event_encoding")(
+        name.c_str(), PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &argument);
+  }
+  std::string error(int code) const {
+    return function<decltype(pfm_strerror)>(library_, "pfm_strerror")(code);
+  }
+  /// Whether this processor has it; then `info` tells of it.
+  bool present(int pmu, pfm_pmu_info_t& info) const {
+    info.size = sizeof info;
+    return function<decltype(pfm_get_pmu_info)>(library_, "pfm_get_pmu_info")(
+               static_cast<pfm_pmu_t>(pmu), &info) == PFM_SUCCESS &&
+           info.is_present != 0;
   }
 
  private:
+  void* const library_;
   const bool started_;
 };
 
@@ -52,14 +87,15 @@ bool is_processors(std::uint32_t type) {
          type == PERF_TYPE_HW_CACHE;
 }
 
-Result<PerfEvent> by_name(const std::string& name, const PerfPlace& place) {
+Result<PerfEvent> by_name(const Libpfm& libpfm, const std::string& name,
+                          const PerfPlace& place) {
   auto special = special_event(name, place);
   if (!special) return special.error();
   if (*special) return **std::move(special);
   perf_event_attr attr{};
-  const int got = Libpfm::encode(name, attr);
+  const int got = libpfm.encode(name, attr);
   if (got != PFM_SUCCESS) {
-    return invalid("event \"" + name + "\": " + pfm_strerror(got) +
+    return invalid("event \"" + name + "\": " + libpfm.error(got) +
                    "; perf list and libpfm4's showevtinfo name the known ones");
   }
   PerfEvent event;
@@ -78,7 +114,7 @@ Result<PerfEvent> by_name(const std::string& name, const PerfPlace& place) {
   return event;
 }
 
-Result<std::string> default_list(const PerfPlace& place) {
+Result<std::string> default_list(const Libpfm& libpfm, const PerfPlace& place) {
   const auto vendor = field_of(place.cpuinfo, "vendor_id");
   if (vendor == "AuthenticAMD") return std::string("ibs_op");
   if (vendor != "GenuineIntel")
@@ -88,7 +124,7 @@ Result<std::string> default_list(const PerfPlace& place) {
   }
   const std::string known = kIntelDefault;
   perf_event_attr unused{};
-  if (Libpfm::encode(known.substr(0, known.find(',')), unused) == PFM_SUCCESS) {
+  if (libpfm.encode(known.substr(0, known.find(',')), unused) == PFM_SUCCESS) {
     return known;
   }
   if (has_device_file(place, "cpu/events/mem-loads") &&
@@ -118,10 +154,10 @@ Status set_period(PerfEvent& event, const std::string& text) {
 Result<std::vector<PerfEvent>> perf_events(const std::string& list,
                                            const PerfPlace& place) {
   const Libpfm libpfm;
-  if (!libpfm.started()) return unsupported("libpfm4 cannot start");
+  if (auto status = libpfm.started(); !status) return status.error();
   std::string rest = list;
   if (rest.empty()) {
-    auto usual = default_list(place);
+    auto usual = default_list(libpfm, place);
     if (!usual) return usual.error();
     rest = *usual;
   }
@@ -131,7 +167,7 @@ Result<std::vector<PerfEvent>> perf_events(const std::string& list,
     const auto one = rest.substr(0, comma);
     rest = comma == rest.npos ? "" : rest.substr(comma + 1);
     const auto at = one.find('@');
-    auto event = by_name(one.substr(0, at), place);
+    auto event = by_name(libpfm, one.substr(0, at), place);
     if (!event) return event.error();
     if (at != one.npos) {
       auto status = set_period(*event, one.substr(at + 1));
@@ -147,9 +183,7 @@ std::string pmu_model() {
   if (!libpfm.started()) return "";
   for (int i = 0; i < PFM_PMU_MAX; ++i) {
     pfm_pmu_info_t info{};
-    info.size = sizeof info;
-    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(i), &info) == PFM_SUCCESS &&
-        info.is_present != 0 && info.type == PFM_PMU_TYPE_CORE) {
+    if (libpfm.present(i, info) && info.type == PFM_PMU_TYPE_CORE) {
       return info.desc;
     }
   }

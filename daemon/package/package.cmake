@@ -18,8 +18,9 @@ set(same "(= ${PROJECT_VERSION})")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME thermocline)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION admin)
+# procps: the unit's kill; libpfm4: loaded, so that no ELF header names it.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS
-  "init-system-helpers, procps, thermocline-observer ${same}") # the unit's kill
+  "init-system-helpers, procps, libpfm4, thermocline-observer ${same}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS
   "thermocline-doc, python3-zmq, python3-torch")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${package}/postinst
