@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "daemon/commands.h"
 #include "daemon/evaluate_tuned.h"
@@ -27,7 +28,13 @@ void print_policy_counts(const std::string& policy,
     const auto counts = target.value("policy_counts", nlohmann::json::object());
     for (const auto& [name, count] : counts.items()) {
       if (count == 0) continue;
-      text += (text.empty() ? "" : ", ") + count.dump() + " " + name;
+      constexpr std::string_view kBytes = "_bytes";
+      const bool bytes = name.ends_with(kBytes);
+      const auto what =
+          name.substr(0, name.size() - (bytes ? kBytes.size() : 0));
+      text += (text.empty() ? "" : ", ") +
+              (bytes ? show_bytes(count.get<double>()) : count.dump()) + " " +
+              what;
     }
     if (text.empty()) continue;
     std::fprintf(stderr, "pid %s: policy %s: %s\n",

@@ -376,6 +376,7 @@ TargetReport Managed::report() const {
   out.name = target_.name();
   out.windows = window_;
   out.unmanaged = target_.unmanaged();
+  out.share = share_;
   out.held = held();
   out.blacklisted = blacklist_.ranges();
   out.policy_counts = policy_->counts();

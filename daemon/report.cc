@@ -95,6 +95,8 @@ json to_json(const TargetReport& target, const Machine& machine) {
       {"windows", target.windows},
       {"footprint_bytes", target.footprint()},
       {"unmanaged_bytes", target.unmanaged},
+      {"weight", target.share.weight},
+      {"minimum_bytes", target.share.minimum},
       {"bytes_by_tier", by_tier(target.bytes_by_tier)},
       {"capacity_by_tier", by_tier(target.capacity_by_tier)},
       {"fast_share", target.fast_share()},

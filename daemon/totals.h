@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/fast_shares.h"
 #include "daemon/guards.h"
 #include "policies/plan_follower.h"
 #include "tracer/sampler.h"
@@ -79,6 +80,7 @@ struct TargetReport {
   std::vector<Bytes> bytes_by_tier;
   std::vector<Bytes> capacity_by_tier;  // what its policy could fill
   Bytes unmanaged = 0;
+  FastShare share;                // beside other targets
   Refusal held = Refusal::kNone;  // the brake that is on
   std::size_t blacklisted = 0;    // ranges that are left alone for now
   double accesses = 0;            // estimated, in the window

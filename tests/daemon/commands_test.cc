@@ -131,6 +131,19 @@ TEST_F(Commands, AttachRefusesWhatCannotBe) {
   expect_refused(attach("0"), {"pid", "0"}, 2);
 }
 
+TEST_F(Commands, AttachAsksWhomItWasTold) {
+  const auto nobody = scratch / "nobody.sock";
+  expect_refused({"attach", "1", "--socket", nobody, "--weight", "2"},
+                 {nobody, "no thermoclined serves it", "--socket"});
+  expect_refused({"attach", "1", "--weight", "2", "--policy", "histogram"},
+                 {"--policy", "of its own"}, 2);
+  expect_refused(
+      {"attach", "1", "--socket", "tcp://127.0.0.1:1", "--mover", "dry"},
+      {"--mover", "of its own"}, 2);
+  expect_refused({"attach", "1", "--weight", "0"}, {"--weight"}, 2);
+  expect_refused({"attach", "1", "--minimum", "5X"}, {"64M or 1G"}, 2);
+}
+
 TEST_F(Commands, AttachRefusesTheProcessOfAnother) {
   const auto ran = run_unprivileged({"attach", "1", "--mover", "dry",
                                      "--source", "none", "--socket", socket()});

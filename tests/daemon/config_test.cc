@@ -161,19 +161,22 @@ TEST_F(Config, IsReadAnewOrRefused) {
   for (const char* bad :
        {R"({"budget": 3000, "policy": "nonsense"})", R"({"budgte": 4000})",
         R"({"budget": 4000, "log_level": "loud"})",
-        R"({"budget": 4000, "source": "prf"})"}) {
+        R"({"budget": 4000, "source": "prf"})",
+        R"({"budget": 4000, "policy": "interleave", "clients": "/tmp"})"}) {
     write(bad);
     daemon.signal(SIGHUP);
     ::usleep(200'000);  // read before the next is written
   }
-  EXPECT_EQ(budget(), 2000);
+  EXPECT_EQ(budget(), 2000);  // all of a file, or nothing
+  EXPECT_NE(ask_daemon(socket, {{"op", "status"}})["policy"], "interleave");
   write(R"({"budget": 5000, "interval": 50})");
   daemon.signal(SIGHUP);
   EXPECT_EQ(becomes(5000), 5000);
   daemon.signal(SIGTERM);
   EXPECT_EQ(daemon.wait(), 0);
   for (const char* line : {"interval has changed; it takes a restart",
-                           "reload refused", "did you mean \"budget\"?"}) {
+                           "budget is as the file says now", "reload refused",
+                           "did you mean \"budget\"?"}) {
     EXPECT_NE(daemon.output().find(line), std::string::npos) << daemon.output();
   }
 }

@@ -191,6 +191,10 @@ TEST_F(Live, AttachAndDetachOverTheSocket) {
   ASSERT_EQ(attached["ok"], true) << attached;
   EXPECT_EQ(ask_daemon(socket, {{"op", "detach"}, {"pid", holder.pid()}})["ok"],
             true);
+  const auto itself =
+      ask_daemon(socket, {{"op", "attach"}, {"pid", daemon.pid()}});
+  EXPECT_EQ(itself["error"]["code"], "invalid") << itself;
+  EXPECT_NE(itself.dump().find("thermoclined itself"), std::string::npos);
   // Many requests in flight, some of them bad: each gets its answer.
   zmq::context_t context(1);
   zmq::socket_t client(context, zmq::socket_type::dealer);
@@ -249,6 +253,15 @@ TEST_F(Live, CommandsChangeARunningDaemon) {
   EXPECT_NE(said({"top"}).find(pid), std::string::npos);
   EXPECT_EQ(said({"detach", pid}), "0 pid " + pid + " is managed no more\n");
   ::unsetenv("THERMOCLINE_SOCKET");
+  EXPECT_EQ(said({"attach", pid, "--socket", socket, "--weight", "2",
+                  "--minimum", "1M"})
+                .substr(0, 6),
+            "0 pid ");
+  const auto targets = ask_daemon(socket, {{"op", "targets"}})["targets"];
+  ASSERT_EQ(targets.size(), 2u) << targets;  // it was managed before
+  EXPECT_EQ(targets[0]["weight"], 1.0);
+  EXPECT_EQ(targets[1]["weight"], 2.0);
+  EXPECT_EQ(targets[1]["minimum_bytes"], 1 << 20);
 }
 
 TEST_F(Live, MetricsAreServedOnLoopback) {

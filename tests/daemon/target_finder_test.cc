@@ -1,6 +1,7 @@
 #include "daemon/target_finder.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "daemon/service.h"
 #include "tests/daemon/scripted_kernel.h"
@@ -49,6 +50,12 @@ TEST_F(TargetFinderTest, ByProgramAndUser) {
   EXPECT_EQ(look({{.user = 1001}}), (Pids{8}));
   EXPECT_EQ(look({{.exe = "python3"}}, {7, 9}), (Pids{8}));
   EXPECT_TRUE(look({}).empty());
+}
+
+TEST_F(TargetFinderTest, NeverTheDaemonItself) {
+  process(::getpid(), 1, "/usr/sbin/thermoclined");
+  process(::getpid() + 1, 1, "/usr/sbin/thermoclined");
+  EXPECT_EQ(look({{.user = 1000}}), Pids{::getpid() + 1});
 }
 
 TEST_F(TargetFinderTest, ByCgroupOfEitherVersionWithThoseBelow) {

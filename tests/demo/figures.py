@@ -29,9 +29,11 @@ def half(report):
 RUNS = ["all_slow", "first_touch", "learned", "all_fast"]
 
 
-def losses(log):
-    return [line.split(" seconds")[0] for line in log.splitlines()
-            if line.startswith("step ")]
+def steps_of(log):
+    """(step and loss, seconds by the job's own clock) of each step."""
+    return [(loss, float(seconds)) for loss, _, seconds in
+            (line.partition(" seconds ") for line in log.splitlines()
+             if line.startswith("step "))]
 
 
 def table(results):
@@ -39,14 +41,13 @@ def table(results):
     for run in RUNS:
         at = pathlib.Path(results) / run
         report = json.loads((at / f"{run}.json").read_text())
-        row = {"wall": report["wall_s"], "loss": losses((at / f"{run}.log").read_text())}
+        steps = steps_of((at / f"{run}.log").read_text())
+        row = {"wall": sum(seconds for _, seconds in steps[:-1]),
+               "loss": [loss for loss, _ in steps]}
         if (at / f"{run}.before").exists():
-            # One line of the machine's clock, one of the guest's.
-            before, after = ([json.loads(line) for line in
-                              (at / f"{run}.{when}").read_text().splitlines()]
+            before, after = (json.loads((at / f"{run}.{when}").read_text())["cpus"][0]["busy_ns"]
                              for when in ("before", "after"))
-            row["virtual"] = (after[0]["cpus"][0]["busy_ns"] - before[0]["cpus"][0]["busy_ns"]) * 1e-9
-            row["wall"] = after[1] - before[1]
+            row["virtual"] = (after - before) * 1e-9
         if "daemon" in report:
             row["moved_bytes"] = report["daemon"]["moves"]["moved_bytes"]
             row["cpu_share"] = report["daemon"]["daemon"]["cpu_share"]
@@ -67,6 +68,7 @@ def table(results):
     shares = ", ".join(f"{closed(clock):.0f} % by the {name}" for clock, name in
                        ([("virtual", "virtual clock"), ("wall", "guest clock")] if emulated
                         else [("wall", "wall clock")]))
+    print(f"all but the last of {len(runs['all_slow']['loss'])} steps, in which questions are asked")
     same = all(row["loss"] == runs["all_slow"]["loss"] and row["loss"] for row in runs.values())
     steps = len(runs["all_slow"]["loss"])
     if not same:
