@@ -13,10 +13,6 @@
 namespace thermocline {
 namespace {
 
-bool is_remote(const ServiceAddress& access) {
-  return access.socket.rfind("tcp://", 0) == 0;
-}
-
 Status check_local(const std::string& path) {
   if (::access(path.c_str(), F_OK) != 0) {
     return not_found("no thermoclined serves on " + path +
@@ -146,6 +142,10 @@ void ask_some(zmq::context_t& context, std::span<const ServiceAddress> services,
 }
 
 }  // namespace
+
+bool is_remote(const ServiceAddress& access) {
+  return access.socket.rfind("tcp://", 0) == 0;
+}
 
 Result<std::string> ask(const ServiceAddress& access,
                         const std::string& request, int timeout_ms) {

@@ -20,6 +20,9 @@ struct ServiceAddress {
   std::string server_key = {};  // the service's public key; "": server.key
 };
 
+/// Over TCP, not a Unix socket.
+bool is_remote(const ServiceAddress& access);
+
 /// Sends `request` (JSON text, see API.md) and waits up to `timeout_ms` for its
 /// answer, which is returned as it came. Errors: kNotFound when there is no
 /// such socket, kPermission when it is not ours, kIo when nobody answers, those

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/asking.h"
@@ -18,33 +20,26 @@
 namespace thermocline {
 namespace {
 
+using nlohmann::json;
+
 struct Arguments {
   Asking asking;
   int pid = 0;
-  double weight = 1;
-  Bytes minimum = 0;
-  bool shares = false;                  // weight or minimum was given
+  std::optional<double> weight;
+  std::optional<Bytes> minimum;
   std::vector<std::string> of_both;     // --socket and --keys, as given
   std::vector<std::string> of_its_own;  // options of thermoclined alone
-
-  bool over_tcp() const { return asking.access.socket.starts_with("tcp://"); }
 };
 
 // By the service that runs. Error: what it answered; kIo, nobody answers.
 Status ask_running(const Arguments& given) {
-  const auto& socket = given.asking.access.socket;
-  if (!given.over_tcp() && access(socket.c_str(), W_OK) != 0) {
-    return io(socket +
-              ": no thermoclined serves it; start one, or name its "
-              "socket with --socket");
-  }
-  const auto reply = asked(given.asking, {{"op", "attach"},
-                                          {"pid", given.pid},
-                                          {"weight", given.weight},
-                                          {"minimum_bytes", given.minimum}});
+  json request = {{"op", "attach"}, {"pid", given.pid}};
+  if (given.weight) request["weight"] = *given.weight;
+  if (given.minimum) request["minimum_bytes"] = *given.minimum;
+  const auto reply = asked(given.asking, std::move(request));
   if (!reply) return reply.error();
   std::printf("pid %d is managed by the thermoclined on %s\n", given.pid,
-              socket.c_str());
+              given.asking.access.socket.c_str());
   return {};
 }
 
@@ -66,7 +61,8 @@ Error become_daemon(const Arguments& given) {
 
 void run(const Arguments& given, Outcome& outcome) {
   const bool of_its_own = !given.of_its_own.empty();
-  const bool of_another = given.shares || given.over_tcp();
+  const auto& service = given.asking.access;
+  const bool of_another = given.weight || given.minimum || is_remote(service);
   if (of_its_own && of_another) {
     return outcome.fail(
         invalid(given.of_its_own.front() +
@@ -75,7 +71,8 @@ void run(const Arguments& given, Outcome& outcome) {
                 "ask one that runs"),
         2);
   }
-  if (!of_its_own) {
+  const bool there = of_another || access(service.socket.c_str(), W_OK) == 0;
+  if (!of_its_own && there) {
     const auto status = ask_running(given);
     if (status) return;
     const bool nobody = status.error().code == Error::Code::kIo;
@@ -94,20 +91,16 @@ void add_attach(CLI::App& root, Outcome& outcome) {
       "that runs, or else, and with further options (those of thermoclined), "
       "by one of its own, until the process ends or Ctrl-C.");
   command->add_option("pid", given->pid, "the process")->required();
-  auto* weight =
-      command
-          ->add_option("--weight", given->weight,
-                       "its share of fast memory beside other targets'")
-          ->check(CLI::Range(1e-6, 1e6))
-          ->capture_default_str();
-  auto* minimum = command->add_option(
+  command
+      ->add_option("--weight", given->weight,
+                   "its share of fast memory beside other targets' (1)")
+      ->check(CLI::Range(1e-6, 1e6));
+  takes_bytes(*command->add_option(
       "--minimum", given->minimum,
-      "bytes of fast memory that it has for sure (64M, 1G)");
-  takes_bytes(*minimum);
+      "bytes of fast memory that it has for sure (64M, 1G; 0)"));
   add_asking(*command, given->asking);
   command->allow_extras();
-  command->callback([command, given, weight, minimum, &outcome] {
-    given->shares = weight->count() + minimum->count() > 0;
+  command->callback([command, given, &outcome] {
     for (const std::string name : {"--socket", "--keys"}) {
       for (const auto& value : command->get_option(name)->results()) {
         given->of_both.insert(given->of_both.end(), {name, value});

@@ -134,7 +134,7 @@ TEST_F(Commands, AttachRefusesWhatCannotBe) {
 TEST_F(Commands, AttachAsksWhomItWasTold) {
   const auto nobody = scratch / "nobody.sock";
   expect_refused({"attach", "1", "--socket", nobody, "--weight", "2"},
-                 {nobody, "no thermoclined serves it", "--socket"});
+                 {"no thermoclined serves on " + nobody, "--socket"});
   expect_refused({"attach", "1", "--weight", "2", "--policy", "histogram"},
                  {"--policy", "of its own"}, 2);
   expect_refused(
