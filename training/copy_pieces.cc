@@ -1,12 +1,11 @@
 #include "training/copy_pieces.h"
 
-#include <libpmem.h>
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "training/parallel.h"
+#include "training/pmem_library.h"
 
 namespace thermocline {
 namespace {
@@ -21,9 +20,10 @@ void copy(const PieceCopy& one) {
     }
     return;
   }
-  pmem_memcpy(one.to, one.from.data(), one.from.size(),
-              PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL);
+  stream_copy(one.to, one.from.data(), one.from.size());
 }
+
+}  // namespace
 
 bool overlap(std::vector<PieceCopy> copies) {
   std::ranges::sort(copies, {}, &PieceCopy::to);
@@ -33,8 +33,6 @@ bool overlap(std::vector<PieceCopy> copies) {
   }
   return false;
 }
-
-}  // namespace
 
 void copy_pieces(std::span<const PieceCopy> copies, unsigned threads) {
   std::vector<PieceCopy> parts;
@@ -50,7 +48,7 @@ void copy_pieces(std::span<const PieceCopy> copies, unsigned threads) {
   if (overlap({copies.begin(), copies.end()})) threads = 1;
   in_parallel(
       threads_for(bytes, threads), parts.size(),
-      [&](std::size_t i) { copy(parts[i]); }, [] { pmem_drain(); });
+      [&](std::size_t i) { copy(parts[i]); }, finish_streams);
 }
 
 }  // namespace thermocline

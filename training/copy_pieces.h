@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "traces/types.h"
 #include "traces/varint.h"
@@ -18,7 +19,10 @@ struct PieceCopy {
   ByteSpan from;
 };
 
-/// All of them. Where places overlap (tensors that share memory), one thread
+/// Whether places overlap, as those of tensors that share memory do.
+bool overlap(std::vector<PieceCopy> copies);
+
+/// All of them. Where places overlap, one thread
 /// does all, in order. Requires: threads > 0.
 void copy_pieces(std::span<const PieceCopy> copies, unsigned threads);
 

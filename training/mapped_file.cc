@@ -1,8 +1,6 @@
 #include "training/mapped_file.h"
 
 #include <fcntl.h>
-#include <libpmem.h>
-#include <libpmem2.h>
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -17,6 +15,7 @@
 #include <cstring>
 
 #include "traces/replace_file.h"
+#include "training/pmem_library.h"
 
 namespace thermocline {
 namespace {
@@ -29,10 +28,6 @@ constexpr Bytes kStreamed = Bytes{64} << 10;
 
 // The disk is told to begin when so much is new.
 constexpr Bytes kBegun = Bytes{8} << 20;
-
-Error pmem2_failure(const std::string& path) {
-  return io("cannot map " + path + ": " + pmem2_errormsg());
-}
 
 Granularity granularity_of(pmem2_granularity found) {
   switch (found) {
@@ -180,23 +175,26 @@ Status MappedFile::look() {
 }
 
 Status MappedFile::map() {
+  const auto library = pmem_library();
+  if (!library) return library.error();
+  pmem_ = *library;
   pmem2_source* source = nullptr;
   pmem2_config* config = nullptr;
   const bool failed =
-      pmem2_source_from_fd(&source, descriptor_) != 0 ||
-      pmem2_config_new(&config) != 0 ||
-      pmem2_config_set_required_store_granularity(
+      pmem_->source_from_fd(&source, descriptor_) != 0 ||
+      pmem_->config_new(&config) != 0 ||
+      pmem_->config_set_required_store_granularity(
           config, PMEM2_GRANULARITY_PAGE) != 0 ||
-      pmem2_config_set_protection(
+      pmem_->config_set_protection(
           config, access_ == Access::kWrite ? PMEM2_PROT_READ | PMEM2_PROT_WRITE
                                             : PMEM2_PROT_READ) != 0 ||
-      pmem2_map_new(&map_, config, source) != 0;
-  pmem2_config_delete(&config);
-  pmem2_source_delete(&source);
-  if (failed) return pmem2_failure(path_);
-  data_ = static_cast<std::uint8_t*>(pmem2_map_get_address(map_));
-  size_ = pmem2_map_get_size(map_);
-  const auto found = pmem2_map_get_store_granularity(map_);
+      pmem_->map_new(&map_, config, source) != 0;
+  pmem_->config_delete(&config);
+  pmem_->source_delete(&source);
+  if (failed) return io("cannot map " + path_ + ": " + pmem_->errormsg());
+  data_ = static_cast<std::uint8_t*>(pmem_->map_get_address(map_));
+  size_ = pmem_->map_get_size(map_);
+  const auto found = pmem_->map_get_store_granularity(map_);
   durability_ =
       durability_of(descriptor_, device_ ? &*device_ : nullptr, found);
   struct statfs fs = {};
@@ -205,14 +203,14 @@ Status MappedFile::map() {
     in_memory_ = is_memory(fs);
     through_file_ = !in_memory_;
   }
-  copy_ = pmem2_get_memcpy_fn(map_);
-  flush_ = pmem2_get_flush_fn(map_);
-  drain_ = pmem2_get_drain_fn(map_);
+  copy_ = pmem_->get_memcpy_fn(map_);
+  flush_ = pmem_->get_flush_fn(map_);
+  drain_ = pmem_->get_drain_fn(map_);
   return {};
 }
 
 MappedFile::~MappedFile() {
-  if (map_ != nullptr) pmem2_map_delete(&map_);
+  if (map_ != nullptr) pmem_->map_delete(&map_);
   ::close(descriptor_);
 }
 
@@ -220,20 +218,20 @@ void MappedFile::write(Bytes offset, ByteSpan bytes) {
   CHECK(offset <= size_ && bytes.size() <= size_ - offset);
   if (durability_.granularity != Granularity::kPage) {
     copy_(data_ + offset, bytes.data(), bytes.size(), PMEM2_F_MEM_NODRAIN);
-  } else if (bytes.size() < kStreamed) {
-    if (!bytes.empty()) std::memcpy(data_ + offset, bytes.data(), bytes.size());
   } else if (through_file_) {
     write_through_file(offset, bytes);
+  } else if (bytes.size() < kStreamed) {
+    if (!bytes.empty()) std::memcpy(data_ + offset, bytes.data(), bytes.size());
   } else {
-    // Of libpmem, for libpmem2's copy would call msync for each piece.
-    pmem_memcpy(data_ + offset, bytes.data(), bytes.size(),
-                PMEM_F_MEM_NODRAIN | PMEM_F_MEM_NONTEMPORAL);
+    // libpmem2's copy would call msync for each piece.
+    stream_copy(data_ + offset, bytes.data(), bytes.size());
   }
 }
 
-// Each page that is stored to after an msync is a fault, which costs the file
-// system more than copying it: a write has one entry for many pages. The disk
-// begins at once; sync() waits for it.
+// Each page that is stored to after a sync is a fault, for which the file
+// system does more than for copying it, and which the next sync has to write to
+// the journal; a write that changes no size is data alone. The disk begins at
+// once; sync() waits for it.
 void MappedFile::write_through_file(Bytes offset, ByteSpan bytes) {
   {
     // One at a time, as the file system has it; but it has the others turn on
@@ -254,6 +252,11 @@ void MappedFile::write_through_file(Bytes offset, ByteSpan bytes) {
 
 void MappedFile::write_word(Bytes offset, std::uint64_t word) {
   CHECK(offset % 8 == 0 && offset + 8 <= size_);
+  if (through_file_) {
+    std::uint8_t bytes[8];  // of one page, and so of one write to the disk
+    std::memcpy(bytes, &word, 8);
+    return write_through_file(offset, bytes);
+  }
   auto* at = reinterpret_cast<std::uint64_t*>(data_ + offset);
   std::atomic_ref(*at).store(word, std::memory_order_release);
   if (durability_.granularity != Granularity::kPage) flush_(at, 8);
@@ -261,7 +264,7 @@ void MappedFile::write_word(Bytes offset, std::uint64_t word) {
 
 void MappedFile::fence() {
   if (durability_.granularity != Granularity::kPage) return drain_();
-  pmem_drain();  // stores past the caches are ordered by nothing else
+  finish_streams();  // stores past the caches are ordered by nothing else
 }
 
 Status MappedFile::sync(Bytes offset, Bytes size) {
@@ -270,10 +273,10 @@ Status MappedFile::sync(Bytes offset, Bytes size) {
   if (const int code = failed_.exchange(0); code != 0) {
     return file_failure("write", path_, code);
   }
-  if (in_memory_) return {};  // an msync would find nothing to do
-  // Not libpmem2's flush: it aborts the program when the disk fails.
-  const Bytes from = offset / kPageBytes * kPageBytes;
-  if (::msync(data_ + from, offset + size - from, MS_SYNC) == 0) return {};
+  if (in_memory_) return {};  // a sync would find nothing to do
+  // Not libpmem2's flush: it aborts the program when the disk fails. Not msync:
+  // it waits for the journal, too, for the time of the last change.
+  if (::fdatasync(descriptor_) == 0) return {};
   return file_failure("write", path_, errno);
 }
 

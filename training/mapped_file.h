@@ -7,7 +7,7 @@
 // PMEM2_FORCE_GRANULARITY, which is for tests, claims for an ordinary file.
 // How bytes get there is a matter of speed alone: flushing copies on DAX; on
 // tmpfs stores past the caches; on a disk writes to the file, which the mapping
-// shows at once, for a page that is stored to is a fault after each msync.
+// shows at once, for a page that is stored to is a fault after each sync.
 // A file that another program cuts short while it is mapped ends this one
 // with SIGBUS; the lock that open() takes keeps out those that ask.
 // Thread safety: as Medium. Ownership: owns the mapping and the descriptor.
@@ -26,6 +26,8 @@ struct pmem2_map;
 
 namespace thermocline {
 
+struct PmemLibrary;
+
 class MappedFile final : public Medium {
  public:
   enum class Access { kRead, kWrite };
@@ -40,9 +42,9 @@ class MappedFile final : public Medium {
   /// kIo when the disk is full, kNotFound, kPermission.
   static Status create(const std::string& path, Bytes size, ByteSpan begin);
 
-  /// Errors: kNotFound, kPermission, kIo; kInvalid when it is no file, is
-  /// empty, or (kWrite) another process has it open to write; of a device,
-  /// those of dax_device().
+  /// Errors: kNotFound, kPermission, kIo; kUnsupported where libpmem2 is not
+  /// installed; kInvalid when it is no file, is empty, or (kWrite) another
+  /// process has it open to write; of a device, those of dax_device().
   static Result<std::unique_ptr<MappedFile>> open(const std::string& path,
                                                   Access access);
   MappedFile(const MappedFile&) = delete;
@@ -73,6 +75,7 @@ class MappedFile final : public Medium {
   std::string path_;
   int descriptor_;
   Access access_;
+  const PmemLibrary* pmem_ = nullptr;  // while map_ is there
   pmem2_map* map_ = nullptr;
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;

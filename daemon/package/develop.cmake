@@ -51,8 +51,7 @@ endfunction()
 
 thermocline_library(training OBJECTS training traces
   ABOUT "checkpoints on persistent memory; state larger than DRAM"
-  LINK PkgConfig::PMEM2 PkgConfig::PMEM PkgConfig::ISAL PkgConfig::ZMQ
-  PKG libpmem2 libpmem libisal libzmq)
+  LINK PkgConfig::ISAL PkgConfig::ZMQ PKG libisal libzmq)
 thermocline_library(torch OBJECTS training_torch torch_data
   ABOUT "the same for LibTorch: modules, optimizers, samplers"
   NEEDS training distributed LINK torch torch_cpu c10
@@ -76,7 +75,7 @@ endif()
 
 # What a job includes, and what that includes.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/training DESTINATION ${headers}
-  COMPONENT dev FILES_MATCHING PATTERN "*.h")
+  COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN pmem_library.h EXCLUDE)
 foreach(name libtorch replace_file result types varint watch)
   install(FILES ${CMAKE_SOURCE_DIR}/traces/${name}.h
     DESTINATION ${headers}/traces COMPONENT dev)

@@ -15,12 +15,14 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(same "(= ${PROJECT_VERSION})")
+set(loaded "libpmem2, libpmem1")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME thermocline)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION admin)
-# procps: the unit's kill; libpfm4: loaded, so that no ELF header names it.
+# procps: the unit's kill; libpfm4, libpmem: loaded, so that no ELF header names
+# them.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS
-  "init-system-helpers, procps, libpfm4, thermocline-observer ${same}")
+  "init-system-helpers, procps, libpfm4, ${loaded}, thermocline-observer ${same}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS
   "thermocline-doc, python3-zmq, python3-torch")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${package}/postinst
@@ -32,6 +34,7 @@ records, estimates, trains, runs and asks.")
 
 set(CPACK_DEBIAN_OBSERVER_PACKAGE_NAME thermocline-observer)
 set(CPACK_DEBIAN_OBSERVER_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_OBSERVER_PACKAGE_DEPENDS "${loaded}")
 set(CPACK_DEBIAN_OBSERVER_PACKAGE_CONTROL_EXTRA ${package}/triggers)
 set(CPACK_COMPONENT_OBSERVER_DESCRIPTION
   "Thermocline inside a job: the tensor observer, and checkpoints
@@ -41,7 +44,7 @@ job, and checkpoints on persistent memory for C and Python.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME thermocline-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-  "thermocline-observer ${same}, libpmem2-dev, libpmem-dev, libisal-dev, libzmq3-dev")
+  "thermocline-observer ${same}, libisal-dev, libzmq3-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
   "libtorch-dev, libopenmpi-dev, pkg-config, cmake")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
