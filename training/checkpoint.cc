@@ -247,8 +247,36 @@ Restored CheckpointPool::restored(const SlotContents& contents) const {
 }
 
 Result<Restored> CheckpointPool::restore() {
-  const Recovery found =
-      recover(*medium_, block_, static_cast<unsigned>(options_.threads));
+  return taken(
+      recover(*medium_, block_, static_cast<unsigned>(options_.threads)));
+}
+
+Result<Restored> CheckpointPool::restore_into(const Into& into) {
+  const auto threads = static_cast<unsigned>(options_.threads);
+  std::optional<Error> refusal;
+  const auto refuse = [&](const Error& why) {
+    refusal = why;
+    return Status();  // no reason to try another slot
+  };
+  const auto take = [&](const SlotContents& contents) -> Status {
+    const Restored view = restored(contents);
+    const auto places = into.places(view);
+    if (!places) return refuse(places.error());
+    if (auto ok = verify_payload(*medium_, block_, contents, threads, *places);
+        !ok) {
+      return ok;
+    }
+    if (into.before_copy) {
+      if (auto ok = into.before_copy(view); !ok) return refuse(ok.error());
+    }
+    return copy_payload(*medium_, block_, contents, threads, *places);
+  };
+  const Recovery found = recover(*medium_, block_, take);
+  if (refusal) return *refusal;
+  return taken(found);
+}
+
+Result<Restored> CheckpointPool::taken(const Recovery& found) {
   if (found.newest) {
     whole_slot_ = found.newest->slot;
     Restored out = restored(*found.newest);

@@ -153,6 +153,21 @@ class CheckpointPool {
   /// The next save does not overwrite it.
   Result<Restored> restore();
 
+  // How restore_into() is told what to do with a checkpoint. An error of either
+  // ends it, and is its own.
+  struct Into {
+    // Where the pieces' bytes go, in their order; null: nowhere. Only names,
+    // types, shapes and sizes are known to be right yet.
+    std::function<Result<Places>(const Restored&)> places;
+    // Optional. Now the pieces that go nowhere are whole; no other is copied.
+    std::function<Status(const Restored&)> before_copy;
+  };
+  /// restore() that copies in the same pass, at half its cost. Where damage is
+  /// met, what lies at the places may be changed already, and is changed again
+  /// by the next older checkpoint. Errors: as restore(); then the places are
+  /// left as they are, partly overwritten.
+  Result<Restored> restore_into(const Into& into);
+
   struct Listed {
     std::uint32_t slot = 0;
     bool committed = false;  // a head names it, or did
@@ -179,6 +194,7 @@ class CheckpointPool {
   std::uint32_t choose_slot();
   Status commit(const Head& head);
   Restored restored(const SlotContents& contents) const;
+  Result<Restored> taken(const Recovery& found);
 
   std::unique_ptr<Medium> medium_;
   Superblock block_;

@@ -26,7 +26,7 @@ namespace thermocline {
 enum class Granularity {
   kByte,  // caches survive a power cut (eADR): a fence orders
   kLine,  // DAX: cache lines are flushed, a fence waits for them
-  kPage,  // an ordinary file: msync
+  kPage,  // an ordinary file: fdatasync
 };
 
 /// "byte", "line" or "page".

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "traces/crc32c.h"
+#include "training/copy_pieces.h"
 #include "training/parallel.h"
+#include "training/pmem_library.h"
 
 namespace thermocline {
 namespace {
@@ -24,10 +26,12 @@ ByteSpan slot_bytes(const Medium& medium, const Superblock& block,
   return medium.bytes().subspan(block.slot_offset(slot), block.slot_bytes);
 }
 
+using Check = std::function<Status(const SlotContents&)>;
+
 // What a head promises: the slot, with that sequence, whole.
 Result<SlotContents> read_committed(const Medium& medium,
                                     const Superblock& block, const Head& head,
-                                    unsigned threads) {
+                                    const Check& check) {
   if (head.slot >= block.slots) {
     return corrupt("a head names " + slot_name(head.slot) + " of " +
                    std::to_string(block.slots));
@@ -43,7 +47,7 @@ Result<SlotContents> read_committed(const Medium& medium,
                    std::to_string(contents->header.sequence) +
                    ", its head says " + std::to_string(head.sequence));
   }
-  if (auto ok = verify_payload(medium, block, *contents, threads); !ok) {
+  if (auto ok = check(*contents); !ok) {
     return ok.error().within(slot_name(head.slot));
   }
   return contents;
@@ -51,7 +55,8 @@ Result<SlotContents> read_committed(const Medium& medium,
 
 // The newest whole slot, whatever the heads say.
 std::optional<SlotContents> search(const Medium& medium,
-                                   const Superblock& block, unsigned threads) {
+                                   const Superblock& block,
+                                   const Check& check) {
   std::vector<SlotContents> all;
   for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
     auto contents = read_slot(medium, block, slot);
@@ -61,9 +66,50 @@ std::optional<SlotContents> search(const Medium& medium,
     return one.header.sequence;
   });
   for (SlotContents& one : all) {
-    if (verify_payload(medium, block, one, threads)) return std::move(one);
+    if (check(one)) return std::move(one);
   }
   return std::nullopt;
+}
+
+// Checks the chunks of the pieces that `is_meant` (by their number), and does
+// `work` with each that is right: piece, offset in it, bytes.
+template <typename Meant, typename Work>
+Status each_chunk(const Medium& medium, const Superblock& block,
+                  const SlotContents& contents, unsigned threads,
+                  Meant is_meant, Work work) {
+  const ByteSpan bytes = slot_bytes(medium, block, contents.slot);
+  std::vector<Chunk> chunks;
+  Bytes most = 0;
+  for (std::uint32_t piece = 0; piece < contents.pieces.size(); ++piece) {
+    if (!is_meant(piece)) continue;
+    most += contents.pieces[piece].bytes;
+    const auto count =
+        static_cast<std::uint32_t>(contents.pieces[piece].crcs.size());
+    for (std::uint32_t i = 0; i < count; ++i) chunks.push_back({piece, i});
+  }
+  std::atomic<std::size_t> first_bad{chunks.size()};
+  const auto look = [&](std::size_t i) {
+    const StoredPiece& piece = contents.pieces[chunks[i].piece];
+    const Bytes at = chunks[i].number * block.chunk_bytes;
+    const auto chunk = bytes.subspan(
+        piece.offset + at, std::min(block.chunk_bytes, piece.bytes - at));
+    if (crc32c(chunk) == piece.crcs[chunks[i].number]) {
+      return work(chunks[i].piece, at, chunk);
+    }
+    auto seen = first_bad.load();
+    while (i < seen && !first_bad.compare_exchange_weak(seen, i)) {
+    }
+  };
+  in_parallel(threads_for(most, threads), chunks.size(), look, finish_streams);
+  if (first_bad == chunks.size()) return {};
+  const Chunk bad = chunks[first_bad];
+  return corrupt("\"" + contents.pieces[bad.piece].name +
+                 "\" is damaged (checksum), from its byte " +
+                 std::to_string(bad.number * block.chunk_bytes));
+}
+
+std::uint8_t* place_of(const Places& places, std::uint32_t piece) {
+  return piece < places.size() ? places[piece] : nullptr;
 }
 
 }  // namespace
@@ -110,37 +156,43 @@ Result<SlotContents> read_slot(const Medium& medium, const Superblock& block,
 }
 
 Status verify_payload(const Medium& medium, const Superblock& block,
-                      const SlotContents& contents, unsigned threads) {
-  const ByteSpan bytes = slot_bytes(medium, block, contents.slot);
-  std::vector<Chunk> chunks;
-  for (std::uint32_t piece = 0; piece < contents.pieces.size(); ++piece) {
-    const auto count =
-        static_cast<std::uint32_t>(contents.pieces[piece].crcs.size());
-    for (std::uint32_t i = 0; i < count; ++i) chunks.push_back({piece, i});
+                      const SlotContents& contents, unsigned threads,
+                      const Places& places) {
+  return each_chunk(
+      medium, block, contents, threads,
+      [&](std::uint32_t piece) { return place_of(places, piece) == nullptr; },
+      [](std::uint32_t, Bytes, ByteSpan) {});
+}
+
+Status copy_payload(const Medium& medium, const Superblock& block,
+                    const SlotContents& contents, unsigned threads,
+                    const Places& places) {
+  std::vector<PieceCopy> all;
+  const Bytes base = block.slot_offset(contents.slot);
+  for (std::uint32_t i = 0; i < contents.pieces.size(); ++i) {
+    const StoredPiece& piece = contents.pieces[i];
+    if (auto* to = place_of(places, i)) {
+      all.push_back(
+          {to, medium.bytes().subspan(base + piece.offset, piece.bytes)});
+    }
   }
-  std::atomic<std::size_t> first_bad{chunks.size()};
-  const Bytes most = chunks.size() * block.chunk_bytes;
-  in_parallel(threads_for(most, threads), chunks.size(), [&](std::size_t i) {
-    const StoredPiece& piece = contents.pieces[chunks[i].piece];
-    const Bytes at = chunks[i].number * block.chunk_bytes;
-    const Bytes size = std::min(block.chunk_bytes, piece.bytes - at);
-    if (crc32c(bytes.subspan(piece.offset + at, size)) ==
-        piece.crcs[chunks[i].number]) {
-      return;
-    }
-    auto seen = first_bad.load();
-    while (i < seen && !first_bad.compare_exchange_weak(seen, i)) {
-    }
-  });
-  if (first_bad == chunks.size()) return {};
-  const Chunk bad = chunks[first_bad];
-  return corrupt("\"" + contents.pieces[bad.piece].name +
-                 "\" is damaged (checksum), from its byte " +
-                 std::to_string(bad.number * block.chunk_bytes));
+  return each_chunk(
+      medium, block, contents, overlap(all) ? 1 : threads,
+      [&](std::uint32_t piece) { return place_of(places, piece) != nullptr; },
+      [&](std::uint32_t piece, Bytes at, ByteSpan chunk) {
+        stream_copy(places[piece] + at, chunk.data(), chunk.size());
+      });
 }
 
 Recovery recover(const Medium& medium, const Superblock& block,
                  unsigned threads) {
+  return recover(medium, block, [&](const SlotContents& contents) {
+    return verify_payload(medium, block, contents, threads);
+  });
+}
+
+Recovery recover(const Medium& medium, const Superblock& block,
+                 const Check& check) {
   Recovery out;
   const Heads heads = read_heads(medium, block);
   for (std::uint32_t page = 0; page < 2; ++page) {
@@ -149,13 +201,13 @@ Recovery recover(const Medium& medium, const Superblock& block,
     }
   }
   if (const auto newest = heads.newest()) {
-    auto found = read_committed(medium, block, *heads.page[*newest], threads);
+    auto found = read_committed(medium, block, *heads.page[*newest], check);
     if (found) out.newest = *std::move(found);
     if (!found) out.damage.push_back(found.error().message);
   }
   // A damaged head may have been the newest.
   if (!out.damage.empty()) {
-    auto found = search(medium, block, threads);
+    auto found = search(medium, block, check);
     const auto known = out.newest ? out.newest->header.sequence : 0;
     if (found && found->header.sequence > known) out.newest = std::move(found);
   }

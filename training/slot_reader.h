@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,15 +41,30 @@ struct SlotContents {
 Result<SlotContents> read_slot(const Medium& medium, const Superblock& block,
                                std::uint32_t slot);
 
-/// Checks every byte of the payload. Errors: kCorrupt, naming the first piece
-/// that is damaged and where.
+// Where the pieces of a slot are to go, in their order; null, or past the end:
+// nowhere.
+using Places = std::vector<std::uint8_t*>;
+
+/// Checks every byte of the payload, but of what has a place, which
+/// copy_payload() checks. Errors: kCorrupt, naming the first piece that is
+/// damaged and where.
 Status verify_payload(const Medium& medium, const Superblock& block,
-                      const SlotContents& contents, unsigned threads);
+                      const SlotContents& contents, unsigned threads,
+                      const Places& places = {});
+/// Copies what has a place, each chunk when it has been checked, so that memory
+/// is read once. Errors: as verify_payload(); some of it is copied then.
+Status copy_payload(const Medium& medium, const Superblock& block,
+                    const SlotContents& contents, unsigned threads,
+                    const Places& places);
 
 struct Recovery {
   std::optional<SlotContents> newest;  // whole; nothing: no checkpoint
   std::vector<std::string> damage;     // met on the way, a line each
 };
+/// `check`: whether a slot's payload is whole.
+Recovery recover(const Medium& medium, const Superblock& block,
+                 const std::function<Status(const SlotContents&)>& check);
+/// By verify_payload().
 Recovery recover(const Medium& medium, const Superblock& block,
                  unsigned threads);
 

@@ -98,14 +98,18 @@ Bytes SlotWriter::copy(std::uint32_t slot, std::span<const Piece> pieces,
                        const std::vector<Chunk>& chunks) {
   const Bytes base = block_.slot_offset(slot);
   const ByteSpan there = medium_.bytes().subspan(base, block_.slot_bytes);
+  const auto size_of = [&](const Chunk& chunk) {
+    return std::min(block_.chunk_bytes, layout[chunk.piece].bytes - chunk.at);
+  };
+  Bytes most = 0;
+  for (const Chunk& chunk : chunks) most += size_of(chunk);
   std::atomic<Bytes> stored{0};
   in_parallel(
-      threads_for(chunks.size() * block_.chunk_bytes, threads_, thread_bytes_),
-      chunks.size(),
+      threads_for(most, threads_, thread_bytes_), chunks.size(),
       [&](std::size_t i) {
         const Chunk& chunk = chunks[i];
         StoredPiece& to = layout[chunk.piece];
-        const Bytes size = std::min(block_.chunk_bytes, to.bytes - chunk.at);
+        const Bytes size = size_of(chunk);
         const auto from = pieces[chunk.piece].bytes.subspan(chunk.at, size);
         to.crcs[chunk.at / block_.chunk_bytes] = crc32c(from);
         const Bytes offset = to.offset + chunk.at;

@@ -28,6 +28,17 @@ Error another_job(const std::string& name, const std::string& why) {
                  "from, or use another pool");
 }
 
+bool is_filled(const torch::Tensor& tensor) {
+  return tensor.defined() && tensor.is_contiguous() && tensor.is_cpu();
+}
+
+// Requires: it is there, and has the size.
+DataOrder::State state_of(const Restored& from, const std::string& name) {
+  DataOrder::State out;
+  std::memcpy(&out, from.find(name)->bytes.data(), sizeof out);
+  return out;
+}
+
 }  // namespace
 
 // Everything comes down to tensors, numbers, and the two whose parts are only
@@ -61,16 +72,19 @@ struct TrainingState::Parts {
   }
   void put(std::vector<Piece>& to, const std::string& name, std::string text) {
     texts.push_back(std::move(text));
-    to.push_back({name,
-                  "bytes",
-                  {},
-                  bytes_of(texts.back().data(), texts.back().size()),
-                  0});
+    to.push_back({.name = name,
+                  .bytes = bytes_of(texts.back().data(), texts.back().size())});
   }
   Status put(std::vector<Piece>& to, const std::string& name,
              torch::optim::Optimizer& optimizer);
   Status restore(const Restored& from, const std::string& name,
                  torch::optim::Optimizer& optimizer);
+  // A checkpoint is put back in this order, the tensors' memory before the
+  // last.
+  Status check(const Restored& from) const;
+  Places places(const Restored& from) const;
+  Status begin(const Restored& from);
+  Status finish(const Restored& from);
 };
 
 Status TrainingState::Parts::put(std::vector<Piece>& to,
@@ -186,11 +200,9 @@ Result<std::vector<Piece>> TrainingState::pieces() {
         {number.name, "bytes", {}, bytes_of(number.at, number.size), 0});
   }
   for (const auto& [name, order] : all.orders) {
-    out.push_back({name,
-                   "bytes",
-                   {},
-                   bytes_of(&order->state(), sizeof(DataOrder::State)),
-                   0});
+    out.push_back(
+        {.name = name,
+         .bytes = bytes_of(&order->state(), sizeof(DataOrder::State))});
   }
   for (const auto& name : all.generators) {
     all.put(out, name, at::detail::getDefaultCPUGenerator().get_state());
@@ -248,9 +260,9 @@ Result<LivePieces> TrainingState::live() {
       }};
 }
 
-Status TrainingState::restore(const Restored& from) {
-  Parts& all = *parts_;
-  const auto check = [&](const std::string& name, Bytes size) -> Status {
+// That it is this job's, as far as names, types, shapes and sizes tell.
+Status TrainingState::Parts::check(const Restored& from) const {
+  const auto has = [&](const std::string& name, Bytes size) -> Status {
     const Piece* piece = from.find(name);
     if (piece == nullptr) return another_job(name, "is missing");
     if (size != 0 && piece->bytes.size() != size) {
@@ -258,63 +270,91 @@ Status TrainingState::restore(const Restored& from) {
     }
     return {};
   };
-  for (const auto& [name, tensor] : all.tensors) {
+  for (const auto& [name, tensor] : tensors) {
     if (!tensor->defined() && from.find(name) == nullptr) continue;
-    if (auto ok = check(name, 0); !ok) return ok;
+    if (auto ok = has(name, 0); !ok) return ok;
     const Piece& piece = *from.find(name);
     if (tensor->defined() && (piece.shape != tensor->sizes().vec() ||
                               piece.type != tensor_type_name(*tensor))) {
       return another_job(name, "has another shape or type");
     }
   }
-  for (const auto& number : all.numbers) {
-    if (auto ok = check(number.name, number.size); !ok) return ok;
+  for (const auto& number : numbers) {
+    if (auto ok = has(number.name, number.size); !ok) return ok;
   }
-  for (const auto& [name, order] : all.orders) {
-    if (auto ok = check(name, sizeof(DataOrder::State)); !ok) return ok;
-    DataOrder::State state;
-    std::memcpy(&state, from.find(name)->bytes.data(), sizeof state);
-    if (state.position > order->samples()) {
+  for (const auto& [name, order] : orders) {
+    if (auto ok = has(name, sizeof(DataOrder::State)); !ok) return ok;
+  }
+  for (const auto& name : generators) {
+    if (auto ok = has(name, 0); !ok) return ok;
+  }
+  for (const auto& [name, optimizer] : optimizers) {
+    if (auto ok = has(name + ".options", 0); !ok) return ok;
+  }
+  return {};
+}
+
+// The memory of those tensors that are filled where they are.
+Places TrainingState::Parts::places(const Restored& from) const {
+  Places out(from.pieces.size());
+  for (const auto& [name, tensor] : tensors) {
+    const Piece* piece = from.find(name);
+    if (piece != nullptr && is_filled(*tensor)) {
+      out[static_cast<std::size_t>(piece - from.pieces.data())] =
+          static_cast<std::uint8_t*>(tensor->data_ptr());
+    }
+  }
+  return out;
+}
+
+// What may yet be refused.
+Status TrainingState::Parts::begin(const Restored& from) {
+  for (const auto& [name, order] : orders) {
+    if (state_of(from, name).position > order->samples()) {
       return another_job(name, "is over more samples");
     }
   }
-  for (const auto& name : all.generators) {
-    if (auto ok = check(name, 0); !ok) return ok;
+  for (const auto& [name, optimizer] : optimizers) {
+    if (auto ok = restore(from, name, *optimizer); !ok) return ok;
   }
-  for (const auto& [name, optimizer] : all.optimizers) {
-    if (auto ok = all.restore(from, name, *optimizer); !ok) return ok;
-  }
+  return {};
+}
+
+// All that has no place.
+Status TrainingState::Parts::finish(const Restored& from) {
   const torch::NoGradGuard no_grad;
-  std::vector<PieceCopy> copies;
-  for (const auto& [name, tensor] : all.tensors) {
+  for (const auto& [name, tensor] : tensors) {
     const Piece* piece = from.find(name);
-    if (piece == nullptr) continue;
-    if (tensor->defined() && tensor->is_contiguous() && tensor->is_cpu()) {
-      copies.push_back(
-          {static_cast<std::uint8_t*>(tensor->data_ptr()), piece->bytes});
-      continue;
-    }
+    if (piece == nullptr || is_filled(*tensor)) continue;
     auto made = tensor_of(*piece);
     if (!made) return made.error();
     if (tensor->defined()) tensor->copy_(*made);
     if (!tensor->defined()) *tensor = *made;
   }
-  copy_pieces(copies, kThreads);
-  for (const auto& number : all.numbers) {
+  for (const auto& number : numbers) {
     std::memcpy(number.at, from.find(number.name)->bytes.data(), number.size);
   }
-  for (const auto& [name, order] : all.orders) {
-    DataOrder::State state;
-    std::memcpy(&state, from.find(name)->bytes.data(), sizeof state);
-    order->resume(state);
-  }
-  for (const auto& name : all.generators) {
+  for (const auto& [name, order] : orders) order->resume(state_of(from, name));
+  for (const auto& name : generators) {
     auto state = tensor_of(*from.find(name));
     if (!state) return state.error();
     auto generator = at::detail::getDefaultCPUGenerator();
     generator.set_state(*state);
   }
   return {};
+}
+
+Status TrainingState::restore(const Restored& from) {
+  if (auto ok = parts_->check(from); !ok) return ok;
+  if (auto ok = parts_->begin(from); !ok) return ok;
+  const Places places = parts_->places(from);
+  std::vector<PieceCopy> copies;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] != nullptr)
+      copies.push_back({places[i], from.pieces[i].bytes});
+  }
+  copy_pieces(copies, kThreads);
+  return parts_->finish(from);
 }
 
 Result<CheckpointPool> TrainingState::open_pool(const std::string& path,
@@ -341,12 +381,18 @@ Result<CheckpointPool> TrainingState::open_pool(const std::string& path,
 
 Result<std::optional<std::uint64_t>> TrainingState::resume(
     CheckpointPool& pool) {
-  const auto found = pool.restore();
+  const auto found = pool.restore_into(
+      {.places = [&](const Restored& from) -> Result<Places> {
+         if (auto ok = parts_->check(from); !ok) return ok.error();
+         return parts_->places(from);
+       },
+       .before_copy =
+           [&](const Restored& from) { return parts_->begin(from); }});
   if (!found && found.error().code == Error::Code::kNotFound) {
     return std::optional<std::uint64_t>();
   }
   if (!found) return found.error();
-  if (auto ok = restore(*found); !ok) return ok.error();
+  if (auto ok = parts_->finish(*found); !ok) return ok.error();
   return std::optional<std::uint64_t>(found->step);
 }
 

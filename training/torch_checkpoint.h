@@ -78,8 +78,10 @@ class TrainingState {
   Result<CheckpointPool> open_pool(const std::string& path,
                                    PoolOptions pool = {},
                                    const SaveOptions& options = {});
-  /// Puts the newest whole checkpoint back. Returns: its step; nothing when
-  /// nothing was saved yet. Errors: as CheckpointPool::restore() and restore().
+  /// Puts the newest whole checkpoint back, in one pass over it. Returns: its
+  /// step; nothing when nothing was saved yet. Errors: as restore() and
+  /// CheckpointPool::restore(). When none is whole (kCorrupt), tensors may hold
+  /// parts of one: begin anew, or check first with CheckpointPool::restore().
   Result<std::optional<std::uint64_t>> resume(CheckpointPool& pool);
 
  private:

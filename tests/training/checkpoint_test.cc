@@ -136,6 +136,85 @@ TEST_F(Checkpoint, TheNewestWholeOneIsFoundWhateverIsDamaged) {
                                                  "head page 1 is damaged"));
 }
 
+TEST_F(Checkpoint, RestoredIntoPlacesItIsTheNewestWholeOne) {
+  CheckpointPool pool = make();
+  for (std::uint8_t step = 1; step <= 3; ++step) {
+    ASSERT_TRUE(pool.save(state(step), step));
+  }
+  const auto slots = pool.list();
+  const auto payload = [&](std::size_t of) {
+    return pool.superblock().slot_offset(slots[of].slot) + kPoolPage;
+  };
+  ByteVector place(300'000);
+  std::vector<std::uint64_t> asked, begun;
+  const CheckpointPool::Into into{
+      .places = [&](const Restored& from) -> Result<Places> {
+        asked.push_back(from.step);
+        return Places{place.data(), nullptr};
+      },
+      .before_copy = [&](const Restored& from) -> Status {
+        EXPECT_TRUE(
+            std::ranges::equal(from.find("b")->bytes, state(0)[1].bytes));
+        begun.push_back(from.step);
+        return {};
+      }};
+  const auto step_there = [&] {
+    for (std::uint8_t step = 1; step <= 3; ++step) {
+      if (std::ranges::equal(place, state(step)[0].bytes)) return int{step};
+    }
+    return 0;
+  };
+  ASSERT_EQ(pool.restore_into(into)->step, 3);
+  EXPECT_EQ(step_there(), 3);
+  EXPECT_EQ(asked, std::vector<std::uint64_t>{3});
+
+  // In the second chunk of what has a place: the first is copied by then.
+  flip(payload(0) + 262'144 + 5);
+  auto back = pool.restore_into(into);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->step, 2);
+  EXPECT_EQ(step_there(), 2);
+  EXPECT_THAT(back->damage, testing::ElementsAre(HasSubstr("\"a\"")));
+
+  // In what has none: nobody is told to begin.
+  begun.clear();
+  flip(payload(1) + 320'000);
+  back = pool.restore_into(into);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->step, 1);
+  EXPECT_EQ(step_there(), 1);
+  EXPECT_EQ(std::ranges::count(begun, std::uint64_t{2}), 0);
+
+  // A damaged head, and then nothing whole.
+  flip(head_offset(0));
+  EXPECT_EQ(pool.restore_into(into)->step, 1);
+  EXPECT_EQ(step_there(), 1);
+  flip(payload(2) + 5);
+  EXPECT_EQ(pool.restore_into(into).error().code, Error::Code::kCorrupt);
+}
+
+TEST_F(Checkpoint, WhoRefusesOneIsGivenNoOther) {
+  CheckpointPool pool = make();
+  ASSERT_TRUE(pool.save(state(1), 1) && pool.save(state(2), 2));
+  ByteVector place(300'000, 7);
+  int asked = 0;
+  CheckpointPool::Into into{.places = [&](const Restored&) -> Result<Places> {
+                              ++asked;
+                              return Places{place.data()};
+                            },
+                            .before_copy = [](const Restored&) -> Status {
+                              return invalid("not mine");
+                            }};
+  EXPECT_EQ(pool.restore_into(into).error().message, "not mine");
+  into.places = [&](const Restored&) -> Result<Places> {
+    ++asked;
+    return invalid("of another job");
+  };
+  EXPECT_EQ(pool.restore_into(into).error().message, "of another job");
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(place, ByteVector(300'000, 7));
+}
+
 TEST_F(Checkpoint, ASaveWithoutARestoreSparesTheWholeOneToo) {
   std::uint32_t newest = 0, older = 0;
   {
