@@ -127,6 +127,20 @@ bool act(int key, const Arguments& given, const TopAnswers& answers,
   return true;
 }
 
+// The key pressed before `until`, or none. It looks up now and then: a signal
+// that comes just before it waits does not wake it.
+int key_until(TopScreen& screen, Clock::time_point until) {
+  constexpr std::chrono::milliseconds kPatience{250};
+  while (stopped == 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        std::max(until - Clock::now(), Clock::duration::zero()));
+    const int key =
+        screen.key(static_cast<int>(std::min(left, kPatience).count()));
+    if (key != TopScreen::kNone || left <= kPatience) return key;
+  }
+  return TopScreen::kNone;
+}
+
 void watch(const Arguments& given) {
   struct sigaction stop = {};
   stop.sa_handler = [](int) { stopped = 1; };
@@ -159,10 +173,10 @@ void watch(const Arguments& given) {
     lines.resize(static_cast<std::size_t>(std::max(0, screen.height() - 1)));
     lines.push_back(note.empty() ? kKeys : TopLine{note, TopStyle::kWarn});
     screen.show(lines);
-    const auto left = std::chrono::duration<double, std::milli>(
-        looked + std::chrono::duration<double>(given.interval_s) -
-        Clock::now());
-    const int key = screen.key(std::max(0, static_cast<int>(left.count())));
+    const int key = key_until(
+        screen, looked + std::chrono::duration_cast<Clock::duration>(
+                             std::chrono::duration<double>(given.interval_s)));
+    if (stopped != 0) return;
     if (key != TopScreen::kNone) note.clear();
     if (!act(key, given, answers, choice, note)) return;
     const bool asks_anew = key == TopScreen::kNone || key == 'p' ||
