@@ -40,8 +40,11 @@ void add_head(TopPage& page, const json& status) {
   const auto daemon = status.value("daemon", json::object());
   char cpu[32];
   std::snprintf(cpu, sizeof cpu, "%.1f %%", 100 * number(daemon, "cpu_share"));
-  std::string head = "thermocline top - " + text(status, "machine");
-  if (status.value("emulated", false)) head += " (emulated)";
+  const std::string machine = text(status, "machine");
+  std::string head = "thermocline top - " + machine;
+  if (status.value("emulated", false) && !machine.starts_with("emulated")) {
+    head += " (emulated)";
+  }
   head += ", " + text(status, "policy") + ", up " +
           show_uptime(number(daemon, "elapsed_s")) + ", uses " + cpu +
           " of a core, " + show_bytes(number(daemon, "peak_bytes"));

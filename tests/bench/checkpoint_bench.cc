@@ -15,7 +15,9 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <optional>
+#include <random>
 
 #include "tests/training/pool_folder.h"
 #include "tests/training/torch/jobs.h"
@@ -45,14 +47,19 @@ double median(std::vector<double> all) {
   return all[all.size() / 2];
 }
 
-// Each in turn, `repeats` times after one that does not count. Returns: the
-// medians, in order.
+// Each in turn, in an order thrown anew each time, for one leaves the caches to
+// the next; `repeats` times after one that does not count. Returns: the
+// medians.
 std::vector<double> in_turns(int repeats,
                              const std::vector<std::function<void()>>& work,
                              const std::function<void()>& between) {
   std::vector<std::vector<double>> times(work.size());
+  std::vector<std::size_t> order(work.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 random(1);
   for (int r = -1; r < repeats; ++r) {
-    for (std::size_t i = 0; i < work.size(); ++i) {
+    std::ranges::shuffle(order, random);
+    for (const std::size_t i : order) {
       between();
       const double took = seconds_of(work[i]);
       if (r >= 0) times[i].push_back(took);
@@ -175,9 +182,15 @@ void large_state(const char* where, const std::string& folder, double goal,
   std::vector<torch::Tensor> loaded;
   const auto loads = in_turns(s.repeats,
                               {[&] { CHECK(tensors.state.resume(*pool)); },
-                               [&] { torch::load(loaded, torch_path); }},
-                              [] {});
+                               [&] { torch::load(loaded, torch_path); },
+                               [&] {
+                                 const auto back = pool->restore();
+                                 CHECK(back && tensors.state.restore(*back));
+                               }},
+                              [&] { tensors.change(); });
   print("  restore", loads[0], "torch::load", loads[1], tensors.bytes, 7);
+  print("  restore, all checked first", loads[2], "torch::load", loads[1],
+        tensors.bytes, 0);
 }
 
 // A small state, saved at each iteration.
