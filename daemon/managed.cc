@@ -300,7 +300,8 @@ std::vector<MoveOrder> Managed::orders(const std::vector<Move>& moves) {
       auto pages = target_.pages(id);
       blacklist_.leave_out(pages, window_);
       if (!pages.empty()) {
-        out.push_back({id, move.from, move.to, std::move(pages)});
+        const bool seen = target_.lies_whole_in(id, move.from);
+        out.push_back({id, move.from, move.to, std::move(pages), seen});
       }
     });
     if (out.size() == before) guards_.failed(move.object, window_);

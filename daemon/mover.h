@@ -26,6 +26,10 @@ struct MoveOrder {
   TierId from = 0;
   TierId to = 0;
   std::vector<Address> pages;
+  // All of them lie in `from`, and none in a huge page, as the kernel said a
+  // moment ago: a mover need not ask again. What has changed since is still
+  // carried out right, but pages that got there by themselves count as moved.
+  bool seen = false;
 };
 
 // What became of an order. All counts are base pages of the order.

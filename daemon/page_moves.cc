@@ -12,21 +12,26 @@
 namespace thermocline {
 namespace {
 
+// An index into the lists below: they are thousands long, and new memory for
+// them costs as much as what is done with it.
+using Index = std::uint32_t;
+
 // One page of one order, on its way.
 struct Page {
   Address address = 0;
-  std::size_t order = 0;
+  Index order = 0;
   int node = kUntouched;  // where it lies now, or -errno
   int reason = 0;         // errno of its failure so far
   bool doubted = false;   // asked about again after its own EBUSY
+  bool seen = false;      // as MoveOrder has it
 };
 
 // What is handed to the kernel: one address that stands for the pages
 // [first, last) of the list of pages left; several where a huge page is one.
 struct Slot {
   Address address = 0;
-  std::size_t first = 0;
-  std::size_t last = 0;
+  Index first = 0;
+  Index last = 0;
   bool huge = false;
 };
 
@@ -36,17 +41,22 @@ class TierMove {
   TierMove(Kernel& kernel, const Machine& machine, int pid, TierId to)
       : kernel_(kernel), machine_(machine), pid_(pid), to_(to) {}
 
-  void add(const MoveOrder& order, std::size_t index) {
+  void add(const MoveOrder& order, Index index) {
+    const int node =
+        order.seen ? machine_.tiers[order.from].nodes.front() : kUntouched;
+    pages_.reserve(pages_.size() + order.pages.size());
     for (const auto address : order.pages) {
-      pages_.push_back({address, index, kUntouched, 0, false});
+      pages_.push_back({address, index, node, 0, false, order.seen});
     }
   }
 
   void run(std::vector<MoveOutcome>& outcomes) {
-    std::sort(pages_.begin(), pages_.end(), [](const Page& a, const Page& b) {
-      return a.address < b.address;
-    });
-    list_what_is_left();
+    if (!std::ranges::is_sorted(pages_, {}, &Page::address)) {
+      std::ranges::sort(pages_, {}, &Page::address);
+    }
+    for (Index i = 0; i < pages_.size(); ++i) {
+      if (!pages_[i].seen) left_.push_back(i);
+    }
     if (query(left_)) {
       count_what_stays(outcomes);
       for (const int node : machine_.tiers[to_].nodes) {
@@ -66,14 +76,17 @@ class TierMove {
 
   void list_what_is_left() {
     left_.clear();
-    for (std::size_t i = 0; i < pages_.size(); ++i) {
+    left_.reserve(pages_.size());
+    for (Index i = 0; i < pages_.size(); ++i) {
       if (!arrived(pages_[i])) left_.push_back(i);
     }
   }
 
   // Asks where pages lie; false when the process cannot be asked at all.
-  bool query(std::span<const std::size_t> which) {
+  bool query(std::span<const Index> which) {
+    if (which.empty()) return true;
     std::vector<Address> addresses;
+    addresses.reserve(which.size());
     for (const auto i : which) addresses.push_back(pages_[i].address);
     const auto nodes = page_nodes(kernel_, pid_, addresses);
     if (!nodes) {
@@ -114,11 +127,14 @@ class TierMove {
 
   std::vector<Slot> cut_into_slots(bool ask_for_huge) {
     std::vector<Slot> slots;
+    slots.reserve(left_.size());
     HugePages huge(kernel_, pid_);
     Address last_block = 0;
-    for (std::size_t i = 0; i < left_.size(); ++i) {
-      const Address address = pages_[left_[i]].address;
-      const Address block = ask_for_huge ? huge.block_of(address) : 0;
+    for (Index i = 0; i < left_.size(); ++i) {
+      const Page& page = pages_[left_[i]];
+      const Address address = page.address;
+      const Address block =
+          ask_for_huge && !page.seen ? huge.block_of(address) : 0;
       if (block != 0 && block == last_block) {
         slots.back().last = i + 1;
       } else {
@@ -192,13 +208,14 @@ class TierMove {
   // One call to the kernel, and what is needed to know what it did.
   long batch(std::span<const Slot> slots, int node) {
     std::vector<Address> addresses;
+    addresses.reserve(slots.size());
     for (const auto& slot : slots) addresses.push_back(slot.address);
     const std::vector<int> nodes(slots.size(), node);
     std::vector<int> status(slots.size(), kUntouched);
     const long got = kernel_.move_pages(pid_, addresses, nodes, status);
     if (got == -ESRCH) gone_ = true;
     if (got == -ESRCH || got == -EPERM) return got;
-    std::vector<std::size_t> doubtful;
+    std::vector<Index> doubtful;
     for (std::size_t s = 0; s < slots.size(); ++s) {
       // Only a plain success on a base page is believed as it stands.
       const bool plain = got == 0 && status[s] >= 0 && !slots[s].huge;
@@ -228,6 +245,8 @@ class TierMove {
       ++outcome.moved;
       // EBUSY and yet there: the tail of a huge page we could not see.
       if (page.reason == EBUSY && page.doubted) outcome.huge = true;
+    } else if (page.seen && (page.node == -ENOENT || page.node == -EFAULT)) {
+      ++outcome.absent;  // given back since
     } else {
       const int reason = page.reason != 0 ? page.reason : EBUSY;
       ++outcome.failed[reason];
@@ -242,7 +261,7 @@ class TierMove {
   bool gone_ = false;
   Bytes huge_bytes_ = 0;
   std::vector<Page> pages_;
-  std::vector<std::size_t> left_;  // indices of pages_ that have not arrived
+  std::vector<Index> left_;  // indices of pages_ that have not arrived
 };
 
 }  // namespace
@@ -302,7 +321,7 @@ std::vector<MoveOutcome> move_pages_of(Kernel& kernel, const Machine& machine,
     bool any = false;
     for (std::size_t i = 0; i < orders.size(); ++i) {
       if (orders[i].to != to) continue;
-      work.add(orders[i], i);
+      work.add(orders[i], static_cast<Index>(i));
       any = true;
     }
     if (any) work.run(outcomes);

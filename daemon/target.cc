@@ -197,6 +197,7 @@ void Target::forget_unmapped() {
 void Target::know(ObjectId id) {
   seen_[id].start = map_.region(id).start;
   seen_[id].end = map_.region(id).end;
+  seen_[id].looked = -1;
 }
 
 // Until the kernel is asked, the pages of a split region lie as even as can be;

@@ -101,6 +101,13 @@ class Target {
   /// Whether it lies in a huge page, as last seen: as the kernel says, or,
   /// where it does not tell, as its last move showed.
   bool huge(ObjectId id) const { return seen_[id].huge; }
+  /// Whether the last refresh() saw all its pages in this tier, none of them in
+  /// a huge page.
+  bool lies_whole_in(ObjectId id, TierId tier) const {
+    return seen_[id].looked == window_ - 1 && seen_[id].whole == tier &&
+           !seen_[id].huge &&
+           (huge_bytes_ == 0 || map_.region(id).bytes() <= huge_bytes_);
+  }
   bool any_huge() const { return huge_regions_ > 0; }
   /// Bytes of a huge page; 0: there are none.
   Bytes huge_bytes() const { return huge_bytes_; }
@@ -136,6 +143,8 @@ class Target {
     bool bound = false;
     bool huge = false;
     bool queued = false;
+    TierId whole = kNoTier;    // where all its pages lay when asked
+    std::int64_t looked = -1;  // the window when it was
   };
 
   Target(Kernel& kernel, const Machine& machine, Process process,

@@ -108,8 +108,12 @@ bool Target::take_over(ObjectId id, std::span<const Address> pages,
     if (tier != kNoTier) ++counts[tier];
   }
   bool changed = false;
+  seen_[id].looked = window_;
+  seen_[id].whole = kNoTier;
   for (std::size_t t = 0; t < tiers_; ++t) {
-    changed |= set_pages(id, static_cast<TierId>(t), counts[t]);
+    const auto tier = static_cast<TierId>(t);
+    changed |= set_pages(id, tier, counts[t]);
+    if (!pages.empty() && counts[t] == pages.size()) seen_[id].whole = tier;
   }
   return changed;
 }
@@ -155,6 +159,7 @@ Bytes Target::footprint() const {
 
 void Target::note(const MoveOutcome& outcome) {
   if (outcome.pages_by_tier.empty()) return;
+  seen_[outcome.object].looked = -1;
   for (TierId t = 0; t < tiers_; ++t) {
     set_pages(outcome.object, t,
               static_cast<std::uint32_t>(outcome.pages_by_tier[t]));

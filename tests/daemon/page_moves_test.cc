@@ -47,6 +47,42 @@ TEST_F(PageMoves, MovesAllAndSaysWhereTheyLie) {
   EXPECT_EQ(on_node(0), 64u);
 }
 
+TEST_F(PageMoves, WhatWasJustSeenIsNotAskedAboutAgain) {
+  const auto move = [&](bool seen) {
+    kernel.calls.clear();
+    const MoveOrder order{3, 1, 0, pages_from(kBase, 64), seen};
+    return move_pages_of(kernel, machine, kPid, {&order, 1}).at(0);
+  };
+  const auto outcome = move(true);
+  EXPECT_EQ(outcome.moved, 64u);
+  EXPECT_EQ(outcome.pages_by_tier, (std::vector<std::uint64_t>{64, 0}));
+  ASSERT_EQ(kernel.calls.size(), 1u);
+  EXPECT_FALSE(kernel.calls[0].query);
+  EXPECT_EQ(on_node(0), 64u);
+  EXPECT_EQ(move(false).already_there, 64u);
+}
+
+TEST_F(PageMoves, WhatHasChangedSinceItWasSeenIsNoticed) {
+  // Given back, pinned, and by now in a huge page that nobody sees.
+  kernel.node_of.erase(kBase + 3 * kPage);
+  kernel.pinned.insert(kBase + 5 * kPage);
+  kernel.huge_blocks.insert(kBase + ScriptedKernel::kHuge);
+  const auto seen = [&](Address start, std::size_t count) {
+    const MoveOrder order{3, 1, 0, pages_from(start, count), true};
+    return move_pages_of(kernel, machine, kPid, {&order, 1}).at(0);
+  };
+  const auto outcome = seen(kBase, 64);
+  EXPECT_EQ(outcome.moved, 62u);
+  EXPECT_EQ(outcome.absent, 1u);
+  EXPECT_EQ(outcome.failures(), 1u);
+  EXPECT_EQ(outcome.pages_by_tier, (std::vector<std::uint64_t>{62, 1}));
+  const auto huge = seen(kBase + ScriptedKernel::kHuge, 64);
+  EXPECT_EQ(huge.moved, 64u);
+  EXPECT_TRUE(huge.huge);
+  kernel.call_error = ESRCH;
+  EXPECT_TRUE(seen(kBase, 64).gone);
+}
+
 TEST_F(PageMoves, NeighboursAreOneExtentWhicheverOrdersTheyAreOf) {
   const auto order = [](ObjectId id, TierId to, Address first, std::size_t n) {
     return MoveOrder{id, 1, to, pages_from(kBase + first * kPage, n)};

@@ -41,6 +41,39 @@ TEST_F(TargetTest, SeesItsRegionsAndWhereTheyLie) {
   EXPECT_EQ(target->pages(1).size(), 64u);
 }
 
+TEST_F(TargetTest, KnowsWhatItHasJustSeenWholeInOneTier) {
+  kernel.add_process(7, kBase, 192, 1);
+  kernel.node_of[kBase] = 0;              // region 0 is in two tiers
+  kernel.node_of.erase(kBase + kRegion);  // region 1 lacks a page
+  auto target = attach({.pages_per_window = 64, .pages_when_steady = 64});
+  ASSERT_TRUE(target);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(target->refresh());  // all once
+  const auto look = [&](ObjectId id) {  // one region a window
+    target->want(id);
+    ASSERT_TRUE(target->refresh());
+  };
+  look(0);
+  EXPECT_FALSE(target->lies_whole_in(0, 1));
+  look(1);
+  EXPECT_FALSE(target->lies_whole_in(1, 1));
+  look(2);
+  EXPECT_TRUE(target->lies_whole_in(2, 1));
+  EXPECT_FALSE(target->lies_whole_in(2, 0));
+  MoveOutcome outcome;
+  outcome.object = 2;
+  outcome.pages_by_tier = {0, 64};
+  target->note(outcome);
+  EXPECT_FALSE(target->lies_whole_in(2, 1)) << "it was moved since";
+  look(2);
+  EXPECT_TRUE(target->lies_whole_in(2, 1));
+  look(0);
+  EXPECT_FALSE(target->lies_whole_in(2, 1)) << "that was a window ago";
+  look(2);
+  kernel.make_huge(7, kBase, 512);
+  look(2);
+  EXPECT_FALSE(target->lies_whole_in(2, 1)) << "it is in a huge page";
+}
+
 TEST_F(TargetTest, RefusesWhatCannotBeManaged) {
   EXPECT_EQ(refusal(), Error::Code::kNotFound);
   kernel.add_process(7, kBase, 1, 0);
