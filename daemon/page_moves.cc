@@ -74,6 +74,10 @@ class TierMove {
     return page.node >= 0 && machine_.tier_of_node(page.node) == to_;
   }
 
+  static bool absent(const Page& page) {
+    return page.node == -ENOENT || page.node == -EFAULT;
+  }
+
   void list_what_is_left() {
     left_.clear();
     left_.reserve(pages_.size());
@@ -114,7 +118,7 @@ class TierMove {
       if (arrived(page)) {
         ++outcome.already_there;
         ++outcome.pages_by_tier[to_];
-      } else if (page.node == -ENOENT || page.node == -EFAULT) {
+      } else if (absent(page)) {
         ++outcome.absent;
       } else {
         return false;
@@ -245,7 +249,7 @@ class TierMove {
       ++outcome.moved;
       // EBUSY and yet there: the tail of a huge page we could not see.
       if (page.reason == EBUSY && page.doubted) outcome.huge = true;
-    } else if (page.seen && (page.node == -ENOENT || page.node == -EFAULT)) {
+    } else if (page.seen && absent(page)) {
       ++outcome.absent;  // given back since
     } else {
       const int reason = page.reason != 0 ? page.reason : EBUSY;

@@ -104,9 +104,9 @@ class Target {
   /// Whether the last refresh() saw all its pages in this tier, none of them in
   /// a huge page.
   bool lies_whole_in(ObjectId id, TierId tier) const {
-    return seen_[id].looked == window_ - 1 && seen_[id].whole == tier &&
-           !seen_[id].huge &&
-           (huge_bytes_ == 0 || map_.region(id).bytes() <= huge_bytes_);
+    const Bytes all = map_.region(id).bytes();
+    return seen_[id].looked == window_ - 1 && !seen_[id].huge &&
+           bytes(id, tier) == all && (huge_bytes_ == 0 || all <= huge_bytes_);
   }
   bool any_huge() const { return huge_regions_ > 0; }
   /// Bytes of a huge page; 0: there are none.
@@ -143,8 +143,7 @@ class Target {
     bool bound = false;
     bool huge = false;
     bool queued = false;
-    TierId whole = kNoTier;    // where all its pages lay when asked
-    std::int64_t looked = -1;  // the window when it was
+    std::int64_t looked = -1;  // the window when asked last; -1: since changed
   };
 
   Target(Kernel& kernel, const Machine& machine, Process process,

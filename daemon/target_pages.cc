@@ -109,11 +109,8 @@ bool Target::take_over(ObjectId id, std::span<const Address> pages,
   }
   bool changed = false;
   seen_[id].looked = window_;
-  seen_[id].whole = kNoTier;
   for (std::size_t t = 0; t < tiers_; ++t) {
-    const auto tier = static_cast<TierId>(t);
-    changed |= set_pages(id, tier, counts[t]);
-    if (!pages.empty() && counts[t] == pages.size()) seen_[id].whole = tier;
+    changed |= set_pages(id, static_cast<TierId>(t), counts[t]);
   }
   return changed;
 }
