@@ -23,16 +23,20 @@ class HugePages {
   /// Address of the huge page that holds this present page, or 0. Ask in
   /// ascending order: the answer for a block is remembered.
   Address block_of(Address page);
+  /// What was remembered may have changed.
+  void forget() { block_ = kNoBlock; }
   /// Bytes of a huge page; 0 where there are none or they cannot be told.
   Bytes bytes() const { return huge_bytes_; }
 
  private:
+  static constexpr Address kNoBlock = ~Address{0};
+
   bool ask(Address page);
 
   Kernel& kernel_;
   std::string pagemap_;
   Bytes huge_bytes_ = 0;  // 0: not known, or no huge pages
-  Address block_ = ~Address{0};
+  Address block_ = kNoBlock;
   bool huge_ = false;
 };
 

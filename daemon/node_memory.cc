@@ -1,8 +1,9 @@
 #include "daemon/node_memory.h"
 
-#include <sstream>
+#include <algorithm>
 
 #include "daemon/zone_info.h"
+#include "tracer/words.h"
 
 namespace thermocline {
 namespace {
@@ -38,21 +39,19 @@ Result<NodeMemory> sum_over_nodes(Kernel& kernel, const Tier& tier,
 
 }  // namespace
 
-Result<NodeMemory> parse_node_memory(const std::string& text) {
+Result<NodeMemory> parse_node_memory(std::string_view text) {
   // "Node 0 MemTotal:       16303428 kB"
   NodeMemory out;
-  std::istringstream lines(text);
-  std::string line;
   int found = 0;
-  while (std::getline(lines, line)) {
-    std::istringstream words(line);
-    std::string node;
-    std::string number;
-    std::string key;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    take_word(line);  // "Node"
+    take_word(line);
+    const auto key = take_word(line);
     Bytes kilobytes = 0;
-    if (!(words >> node >> number >> key >> kilobytes)) continue;
-    const auto take = [&](const char* name, Bytes& into) {
-      if (key != name) return;
+    const auto take = [&](std::string_view name, Bytes& into) {
+      if (key != name || !read_number(take_word(line), 10, kilobytes)) return;
       into = kilobytes * 1024;
       ++found;
     };

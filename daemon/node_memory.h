@@ -1,7 +1,7 @@
 // Free memory of NUMA nodes, as /sys tells it.
 #pragma once
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/syscalls.h"
@@ -26,7 +26,7 @@ struct NodeMemory {
 inline constexpr double kReclaim = 0.8;
 
 /// From the text of sys/devices/system/node/nodeN/meminfo. Errors: kCorrupt.
-Result<NodeMemory> parse_node_memory(const std::string& text);
+Result<NodeMemory> parse_node_memory(std::string_view text);
 
 /// Of one node, now. Errors: those of reading and parsing its files.
 Result<NodeMemory> node_memory(Kernel& kernel, int node);

@@ -39,8 +39,8 @@ namespace thermocline {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr int kTurns = 21;
-constexpr int kSure = 5;  // 95 % sure: from the 6th to the 16th of 21
+constexpr int kTurns = 63;
+constexpr int kSure = 23;  // 95 % sure: from the 24th to the 40th of 63
 constexpr std::size_t kRuns[] = {1, 4, 16, 64, 256, 1024};
 
 class Memory {

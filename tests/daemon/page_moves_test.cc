@@ -277,6 +277,29 @@ TEST_F(PageMoves, TwoRegionsOfOneHugePageMoveOnce) {
   EXPECT_EQ(kernel.moves(), 1u);
 }
 
+TEST_F(PageMoves, WhereOneCallsWorthEndsNoHugePageIsDivided) {
+  kernel.add_process(kPid, kBase, 1536, 1);
+  kernel.make_huge(kPid, kBase + 1024 * kPage, 512);
+  // The 1,024th page of the order is the 256th of the huge page.
+  const MoveOrder order{3, 1, 0, pages_from(kBase + 256 * kPage, 1280)};
+  const auto outcome = move_pages_of(kernel, machine, kPid, {&order, 1}).at(0);
+  EXPECT_EQ(outcome.moved, 1280u);
+  EXPECT_EQ(outcome.already_there, 0u);
+  EXPECT_EQ(outcome.dragged, 0u);
+  EXPECT_EQ(kernel.moves(), 1u);
+}
+
+TEST_F(PageMoves, WhatCannotSucceedIsTriedOnce) {
+  kernel.add_process(kPid, kBase, 5000, 1);
+  kernel.bad_nodes.insert(0);
+  EXPECT_EQ(promote(5000).failed.at(ENODEV), 5000u);
+  EXPECT_EQ(kernel.moves(), 1u);
+  kernel.call_error = ESRCH;
+  kernel.calls.clear();
+  EXPECT_EQ(promote(5000).failed.at(ESRCH), 5000u);
+  EXPECT_EQ(kernel.calls.size(), 1u);
+}
+
 TEST_F(PageMoves, BusyTailsOfAnUnseenHugePageDidMove) {
   kernel.huge_blocks.insert(kBase);  // pagemap tells nothing
   const auto outcome = promote(64);
