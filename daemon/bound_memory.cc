@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "daemon/node_mask.h"
-#include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
 
 namespace thermocline {
 namespace {

@@ -1,7 +1,5 @@
 #include "daemon/node_memory.h"
 
-#include <algorithm>
-
 #include "daemon/zone_info.h"
 #include "tracer/words.h"
 
@@ -44,8 +42,7 @@ Result<NodeMemory> parse_node_memory(std::string_view text) {
   NodeMemory out;
   int found = 0;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    auto line = take_line(text);
     take_word(line);  // "Node"
     take_word(line);
     const auto key = take_word(line);

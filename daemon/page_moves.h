@@ -1,4 +1,4 @@
-// page_nodes and move_pages_of: move_pages(2) with its traps handled.
+// move_pages_of: move_pages(2) with its traps handled.
 //
 // Which traps, as seen on Linux 6.1 to 6.18 (mm/migrate.c): statuses that the
 // kernel leaves unwritten when it returns a positive count or ENOMEM, calls
@@ -11,7 +11,7 @@
 // Thread safety: as the Kernel's.
 #pragma once
 
-#include <climits>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -20,19 +20,6 @@
 #include "estimator/machine.h"
 
 namespace thermocline {
-
-// A status that the kernel did not write.
-inline constexpr int kUntouched = INT_MIN;
-
-// Pages handed to the kernel in one call: the caller is blocked for the time
-// of the copies, so calls stay short; below 512 the calls themselves cost.
-inline constexpr std::size_t kPagesPerMove = 1024;
-inline constexpr std::size_t kPagesPerQuery = 4096;
-
-/// For each page its node, or -errno (ENOENT: not present), or kUntouched.
-/// Errors: kNotFound when the process has gone, kPermission, kIo.
-Result<std::vector<int>> page_nodes(Kernel& kernel, int pid,
-                                    std::span<const Address> pages);
 
 /// How many runs of adjacent pages the orders make together: those bound for
 /// one tier are sorted by address, so that neighbours go in one call whichever

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
 
 namespace thermocline {
 namespace {

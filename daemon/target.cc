@@ -7,7 +7,7 @@
 
 #include "daemon/huge_pages.h"
 #include "daemon/locked_memory.h"
-#include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
 
 namespace thermocline {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "daemon/huge_pages.h"
-#include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
 #include "daemon/target.h"
 
 namespace thermocline {

@@ -227,12 +227,9 @@ std::size_t TierMove::fitting(std::span<const Slot> slots,
 long TierMove::batch(std::span<const Slot> slots, int node) {
   addresses_.clear();
   for (const auto& slot : slots) addresses_.push_back(slot.address);
-  if (to_node_.size() < slots.size() || to_node_[0] != node) {
-    to_node_.assign(kPagesPerMove, node);
-  }
+  to_node_.assign(slots.size(), node);
   status_.assign(slots.size(), kUntouched);
-  const long got = kernel_.move_pages(
-      pid_, addresses_, std::span(to_node_).first(slots.size()), status_);
+  const long got = kernel_.move_pages(pid_, addresses_, to_node_, status_);
   if (got == -ESRCH || got == -EPERM) {
     ended_ = static_cast<int>(-got);
     return got;

@@ -16,9 +16,13 @@
 #include "daemon/huge_pages.h"
 #include "daemon/mover.h"
 #include "daemon/node_room.h"
-#include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
 
 namespace thermocline {
+
+// Pages handed to the kernel in one call: the caller is blocked for the time
+// of the copies, so calls stay short; below 512 the calls themselves cost.
+inline constexpr std::size_t kPagesPerMove = 1024;
 
 class TierMove {
  public:
@@ -81,6 +85,7 @@ class TierMove {
   const Machine& machine_;
   int pid_;
   TierId to_;
+  // Machine::tier_of_node as a table: asked thrice a page, a tenth of the work.
   std::vector<TierId> tier_of_node_;
   std::vector<Node> nodes_;
   std::optional<HugePages> huge_;  // only where some order has to ask

@@ -40,9 +40,7 @@ std::optional<Bytes> sum(std::string_view text, int node,
   bool found = false;
   Zone zone;
   while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    auto line = take_line(text);
     if (line.starts_with("Node ")) {
       all += (zone.*pages)();
       zone = {};

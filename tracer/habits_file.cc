@@ -71,9 +71,7 @@ Result<TensorHabits> read_habits(std::string_view text) {
   TensorHabits habits;
   std::size_t number = 0;
   while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    auto line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    auto line = take_line(text);
     if (++number == 1) {
       double operators = 0;
       if (take_word(line) != kMagic || take_word(line) != "1" ||

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "tracer/words.h"
+
 namespace thermocline {
 namespace {
 
@@ -77,12 +79,7 @@ std::optional<Area> parse_line(std::string_view line) {
 
 template <typename Each>
 void for_each_line(std::string_view text, Each each) {
-  while (!text.empty()) {
-    const auto newline = text.find('\n');
-    each(text.substr(0, newline));
-    if (newline == std::string_view::npos) return;
-    text.remove_prefix(newline + 1);
-  }
+  while (!text.empty()) each(take_line(text));
 }
 
 }  // namespace

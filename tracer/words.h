@@ -1,4 +1,4 @@
-// The words and numbers of a text.
+// The lines, words and numbers of a text.
 //
 // Thread safety: pure.
 #pragma once
@@ -8,6 +8,13 @@
 #include <string_view>
 
 namespace thermocline {
+
+/// The next line of `text`, without its end, which is taken off it.
+inline std::string_view take_line(std::string_view& text) {
+  const auto line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
 
 /// The next word of `line` between blanks, which is taken off it; empty at the
 /// end.

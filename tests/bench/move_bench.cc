@@ -34,6 +34,8 @@
 #include <vector>
 
 #include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
+#include "daemon/tier_move.h"
 
 namespace thermocline {
 namespace {

@@ -33,6 +33,7 @@
 #include <thread>
 
 #include "daemon/page_moves.h"
+#include "daemon/tier_move.h"
 #include "daemon/work.h"
 
 namespace thermocline {

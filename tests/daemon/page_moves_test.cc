@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/page_nodes.h"
 #include "tests/daemon/scripted_kernel.h"
 
 namespace thermocline {

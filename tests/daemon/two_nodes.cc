@@ -14,7 +14,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
 #include "daemon/service.h"
 
 namespace thermocline {

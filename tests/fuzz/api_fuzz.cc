@@ -8,6 +8,7 @@
 #include "daemon/api.h"
 #include "tests/daemon/scripted_kernel.h"
 #include "tests/daemon/scripted_policy.h"
+#include "tracer/words.h"
 
 namespace {
 
@@ -58,9 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   Api api(*service);
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   while (!rest.empty()) {
-    const auto line = rest.substr(0, rest.find('\n'));
-    check(api.answer(line));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    check(api.answer(take_line(rest)));
   }
   service->end_window();
   return 0;

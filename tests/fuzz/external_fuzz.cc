@@ -8,6 +8,7 @@
 #include "policies/external_words.h"
 #include "tests/contract/policy_contract.h"
 #include "tests/policies/scripted_channel.h"
+#include "tracer/words.h"
 
 namespace {
 
@@ -33,14 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     return Result<std::string>(std::string(line));
   };
   while (!rest.empty()) {
-    line = rest.substr(0, rest.find('\n'));
+    line = take_line(rest);
     const auto moves = (*policy)->decide(target.view());
     require(broken_rule(target.view(), moves).empty());
     require(!(*policy)->explain(0).empty());
     const auto wishes = read_reply(line, 1);
     require(wishes.has_value() || !wishes.error().message.empty());
     target.step(moves);
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
   return 0;
 }

@@ -23,7 +23,7 @@
 #include <random>
 #include <thread>
 
-#include "daemon/page_moves.h"
+#include "daemon/page_nodes.h"
 #include "tests/daemon/thermoclined_process.h"
 #include "training/parameters/table.h"
 #include "training/placement/access_teller.h"
