@@ -79,6 +79,44 @@ TEST(Packing, TheBudgetGoesToTheMostValuable) {
               ElementsAre(Move{1, 1, 0}, Move{3, 1, 0}));
 }
 
+// Many hot ones that the budget is too small for are dropped at once; what it
+// suffices for, to the last byte, must not go with them.
+TEST(Packing, ManyThatAreTooDearDoNotHideWhatIsNot) {
+  HandView hand({10'000, 10'000});
+  hand.budget = 10 * kBlock;
+  Scores score;
+  for (int i = 0; i < 500; ++i) {  // by score: too large, too large, ...
+    hand.add(1, 0, 0, 11 * kBlock);
+    score.push_back(2000 - i);
+  }
+  const ObjectId fits = hand.add(1, 0, 0, 7 * kBlock);
+  hand.add(1, 0, 0, 4 * kBlock);  // not in what is left
+  const ObjectId rest = hand.add(1, 0, 0, 3 * kBlock);
+  for (const double s : {1000, 999, 998}) score.push_back(s);
+  EXPECT_THAT(pack_it(hand, score),
+              ElementsAre(Move{fits, 1, 0}, Move{rest, 1, 0}));
+}
+
+TEST(Packing, ManySwapsThatAreTooDearDoNotHideOneThatIsNot) {
+  HandView hand({3005, 10'000});
+  hand.budget = 10 * kBlock;
+  Scores score;
+  for (int i = 0; i < 500; ++i) {  // a swap moves twice as much
+    hand.add(0, 0, 0, 6 * kBlock);
+    score.push_back(1);
+  }
+  const ObjectId cold = hand.add(0, 0, 0, 5 * kBlock);
+  score.push_back(0.5);
+  for (int i = 0; i < 500; ++i) {
+    hand.add(1, 0, 0, 6 * kBlock);
+    score.push_back(2000 - i);
+  }
+  const ObjectId hot = hand.add(1, 0, 0, 5 * kBlock);
+  score.push_back(1000);
+  EXPECT_THAT(pack_it(hand, score),
+              ElementsAre(Move{cold, 0, 1}, Move{hot, 1, 0}));
+}
+
 TEST(Packing, OverfullTiersAreDrainedColdestFirst) {
   HandView hand({1, 100});
   hand.add(0);
