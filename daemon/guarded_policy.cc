@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace thermocline {
@@ -26,17 +27,26 @@ struct Desk {
   bool stop = false;
 };
 
+// Of the exception that is being handled.
+std::string words() {
+  std::string out = "something that is no std::exception";
+  try {
+    throw;
+  } catch (const std::exception& thrown) {
+    out = thrown.what();
+  } catch (...) {
+  }
+  return out.empty() ? "an exception without words" : out;
+}
+
 std::vector<Move> decide_or_explain(Policy& policy, const View& view,
                                     std::string& error) {
   try {
     error.clear();
     return policy.decide(view);
-  } catch (const std::exception& thrown) {
-    error = thrown.what();
   } catch (...) {
-    error = "something that is no std::exception";
+    error = words();
   }
-  if (error.empty()) error = "an exception without words";
   return {};
 }
 
@@ -108,18 +118,32 @@ class GuardedPolicy final : public Policy {
   }
 
   double heat(ObjectId object) const override {
-    return present() ? desk_->policy->heat(object) : fallback_->heat(object);
+    return ask_or_fall_back(
+        [&](const Policy& policy) { return policy.heat(object); });
   }
 
   std::string explain(ObjectId object) const override {
-    if (trouble_.empty() && present()) return desk_->policy->explain(object);
+    if (trouble_.empty() && present()) {
+      try {
+        return desk_->policy->explain(object);
+      } catch (...) {
+        ++thrown_;
+        return "the policy threw when it was asked: " + words();
+      }
+    }
     return "a fallback decides, because of the policy: " + trouble_ + "; " +
            fallback_->explain(object);
   }
 
   std::map<std::string, std::uint64_t> counts() const override {
-    auto out = present() ? desk_->policy->counts()
-                         : std::map<std::string, std::uint64_t>();
+    std::map<std::string, std::uint64_t> out;
+    if (present()) {
+      try {
+        out = desk_->policy->counts();
+      } catch (...) {
+        ++thrown_;
+      }
+    }
     if (thrown_ > 0) out["thrown"] = thrown_;
     if (late_ > 0) out["late_decisions"] = late_;
     if (fallback_windows_ > 0) out["guarded_windows"] = fallback_windows_;
@@ -127,13 +151,19 @@ class GuardedPolicy final : public Policy {
   }
 
   TierId birth_tier(std::size_t tiers) const override {
-    return present() ? desk_->policy->birth_tier(tiers)
-                     : fallback_->birth_tier(tiers);
+    return ask_or_fall_back(
+        [&](const Policy& policy) { return policy.birth_tier(tiers); });
   }
 
   Result<std::optional<Plan>> plan(const Iteration& iteration,
                                    const Room& room) override {
-    return desk_->policy->plan(iteration, room);
+    if (!present()) return std::optional<Plan>();
+    try {
+      return desk_->policy->plan(iteration, room);
+    } catch (...) {
+      ++thrown_;
+      return invalid("the policy threw while it made a plan: " + words());
+    }
   }
 
  private:
@@ -141,6 +171,19 @@ class GuardedPolicy final : public Policy {
   bool present() const {
     const std::lock_guard lock(desk_->mutex);
     return !desk_->asked;
+  }
+
+  // The fallback answers while the policy is not present, or when it throws.
+  template <typename Ask>
+  std::invoke_result_t<Ask, const Policy&> ask_or_fall_back(Ask ask) const {
+    if (present()) {
+      try {
+        return ask(*desk_->policy);
+      } catch (...) {
+        ++thrown_;
+      }
+    }
+    return ask(*fallback_);
   }
 
   std::vector<Move> ask(const View& view, std::string& error, bool& late) {
@@ -175,7 +218,7 @@ class GuardedPolicy final : public Policy {
   std::thread thread_;
   std::string trouble_;  // of the last window; empty: none
   std::uint64_t in_a_row_ = 0;
-  std::uint64_t thrown_ = 0;
+  mutable std::uint64_t thrown_ = 0;  // asked anything
   std::uint64_t late_ = 0;
   std::uint64_t fallback_windows_ = 0;
 };

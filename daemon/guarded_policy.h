@@ -5,7 +5,8 @@
 // late is asked nothing more until it has come back, and its late answer is
 // thrown away; one that throws has its window decided by the fallback and is
 // asked again in the next; after kMostFailures in a row it is not asked any
-// more. What it answers is judged by the guards, as ever.
+// more. Where it throws when it is asked anything else, the fallback answers.
+// What it answers is judged by the guards, as ever.
 //
 // Thread safety: as any policy. A policy that never comes back keeps its
 // thread, and its memory, until the process ends: no thread can be stopped.

@@ -85,12 +85,18 @@ bool TargetFinder::matches(const TargetRule& rule, int pid,
         slash == std::string::npos ? *exe : exe->substr(slash + 1);
     if ((whole ? *exe : last) != rule.exe) return false;
   }
+  if (!rule.user) return true;
   const auto status = kernel_.read_file(base + "/status");
-  if (!status) return false;
   // "Uid: real effective saved filesystem"
-  if (rule.user && status_word(*status, "Uid", 2) != *rule.user) return false;
+  return status && status_word(*status, "Uid", 2) == *rule.user;
+}
+
+bool TargetFinder::large_enough(const TargetRule& rule, int pid) {
+  const auto status =
+      kernel_.read_file("proc/" + std::to_string(pid) + "/status");
   // A kernel thread has none.
-  const auto resident = status_word(*status, "VmRSS", 1);
+  const auto resident = status ? status_word(*status, "VmRSS", 1)
+                               : std::optional<std::uint64_t>();
   return resident && *resident * 1024 >= rule.least;
 }
 
@@ -142,8 +148,9 @@ std::vector<TargetFinder::Found> TargetFinder::look(
         rule.user.reset();
       }
       if (!matches(rule, pid, groups[i])) continue;
+      // A small launcher's children are followed, too.
       found_by_[pid] = i;
-      out.push_back({pid, rule.share});
+      if (large_enough(rule, pid)) out.push_back({pid, rule.share});
       break;
     }
   }

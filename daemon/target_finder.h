@@ -57,6 +57,7 @@ class TargetFinder {
  private:
   std::set<int> in_cgroup(const std::string& cgroup);
   bool matches(const TargetRule& rule, int pid, const std::set<int>& group);
+  bool large_enough(const TargetRule& rule, int pid);
 
   Kernel& kernel_;
   std::vector<TargetRule> rules_;

@@ -280,6 +280,15 @@ std::span<std::uint8_t> MappedFile::writable() {
   return {data_, size_};
 }
 
+Status MappedFile::persist(Bytes offset, Bytes size) {
+  if (durability_.granularity != Granularity::kPage) {
+    CHECK(offset <= size_ && size <= size_ - offset);
+    flush_(data_ + offset, size);
+    drain_();
+  }
+  return sync(offset, size);
+}
+
 void MappedFile::let_go(Bytes offset, Bytes size) {
   if (durability_.granularity != Granularity::kPage) return;
   const Bytes from = (offset + kPageBytes - 1) / kPageBytes * kPageBytes;

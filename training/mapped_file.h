@@ -58,9 +58,13 @@ class MappedFile final : public Medium {
   void fence() override;
   Status sync(Bytes offset, Bytes size) override;
 
-  /// All of it, for data that is used in place; whoever stores here syncs.
+  /// All of it, for data that is used in place; whoever stores here persists.
   /// Requires: opened to write.
   std::span<std::uint8_t> writable();
+  /// Makes what was stored in place durable: flushes the range's cache lines
+  /// where that is what it takes, as write() does of its own, and syncs.
+  /// Errors: kIo.
+  Status persist(Bytes offset, Bytes size);
   /// Tells the kernel that the range will not be read soon, so that its pages
   /// may go to disk (kPage; nothing elsewhere).
   void let_go(Bytes offset, Bytes size);

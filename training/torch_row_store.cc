@@ -152,7 +152,7 @@ torch::Tensor RowStore::gather(const torch::Tensor& rows) const {
 Status RowStore::sync(std::int64_t first, std::int64_t count) {
   CHECK(first >= 0 && count >= 0 && count <= rows_ - first);
   if (!file_) return {};
-  return file_->sync(kPage + offset(first), offset(count));
+  return file_->persist(kPage + offset(first), offset(count));
 }
 
 void RowStore::let_go(std::int64_t first, std::int64_t count) const {

@@ -75,6 +75,34 @@ TEST_F(GuardedPolicyTest, OneThatIsWellIsNotNoticed) {
   }
 }
 
+// Decides well, and throws whatever else it is asked.
+class Sulking final : public Policy {
+ public:
+  std::vector<Move> decide(const View&) override { return {{1, 1, 0}}; }
+  double heat(ObjectId) const override { throw std::runtime_error("no heat"); }
+  std::string explain(ObjectId) const override { throw 7; }
+  std::map<std::string, std::uint64_t> counts() const override {
+    throw std::runtime_error("");
+  }
+  TierId birth_tier(std::size_t) const override {
+    throw std::runtime_error("no tier");
+  }
+};
+
+TEST_F(GuardedPolicyTest, OneThatThrowsAtAQuestionHarmsNobody) {
+  policy = guard_policy(
+      std::make_unique<Sulking>(),
+      std::make_unique<ScriptedPolicy>(std::make_shared<Script>()), {0});
+  const ScriptedPolicy fallback(std::make_shared<Script>());
+  EXPECT_EQ(policy->heat(0), fallback.heat(0));
+  EXPECT_EQ(policy->birth_tier(2), fallback.birth_tier(2));
+  EXPECT_EQ(policy->explain(0),
+            "the policy threw when it was asked: something that is no "
+            "std::exception");
+  EXPECT_EQ(decide(), usual);
+  EXPECT_EQ(policy->counts()["thrown"], 4);
+}
+
 TEST_F(GuardedPolicyTest, OneThatThrowsIsReplacedForThatWindow) {
   for (const Nanos deadline : {Nanos{0}, Nanos{20'000'000'000}}) {
     mood->set(false, true);

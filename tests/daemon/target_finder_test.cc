@@ -90,6 +90,15 @@ TEST_F(TargetFinderTest, ChildrenAreFollowed) {
   EXPECT_TRUE(alone.look({7}).empty());
 }
 
+TEST_F(TargetFinderTest, ChildrenOfASmallLauncherAreFollowed) {
+  process(7, 1, "/usr/bin/mpirun", 1000, 20);
+  process(8, 7, "/bin/sh", 1000, 2);
+  process(9, 8, "/usr/bin/python3");
+  process(10, 1, "/usr/bin/python3");
+  TargetFinder finder(kernel, {{.exe = "mpirun"}});
+  EXPECT_EQ(pids(finder.look({})), (Pids{9}));
+}
+
 TEST_F(TargetFinderTest, WhatWasGivenUpIsNotFoundAgain) {
   process(7, 1, "/a");
   TargetFinder finder(kernel, {{.exe = "a"}});
