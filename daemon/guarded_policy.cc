@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -27,26 +28,18 @@ struct Desk {
   bool stop = false;
 };
 
-// Of the exception that is being handled.
-std::string words() {
-  std::string out = "something that is no std::exception";
+// What `ask` returns; nothing when it throws, and why.
+template <typename Ask>
+std::optional<std::invoke_result_t<Ask>> tried(Ask ask, std::string& error) {
+  error.clear();
   try {
-    throw;
+    return ask();
   } catch (const std::exception& thrown) {
-    out = thrown.what();
+    error = thrown.what();
   } catch (...) {
+    error = "something that is no std::exception";
   }
-  return out.empty() ? "an exception without words" : out;
-}
-
-std::vector<Move> decide_or_explain(Policy& policy, const View& view,
-                                    std::string& error) {
-  try {
-    error.clear();
-    return policy.decide(view);
-  } catch (...) {
-    error = words();
-  }
+  if (error.empty()) error = "an exception without words";
   return {};
 }
 
@@ -57,9 +50,9 @@ void serve(const std::shared_ptr<Desk>& desk) {
     if (desk->stop) return;
     lock.unlock();
     std::string error;
-    auto moves = decide_or_explain(*desk->policy, desk->view, error);
+    auto moves = tried([&] { return desk->policy->decide(desk->view); }, error);
     lock.lock();
-    desk->moves = std::move(moves);
+    desk->moves = std::move(moves).value_or(std::vector<Move>());
     desk->error = std::move(error);
     desk->asked = false;
     desk->changed.notify_all();
@@ -96,13 +89,14 @@ class GuardedPolicy final : public Policy {
     if (in_a_row_ < kMostFailures) {
       std::string error;
       bool late = false;
-      auto moves = options_.deadline_ns > 0
-                       ? ask(view, error, late)
-                       : decide_or_explain(*desk_->policy, view, error);
+      auto moves =
+          options_.deadline_ns > 0
+              ? ask(view, error, late)
+              : tried([&] { return desk_->policy->decide(view); }, error);
       if (!late && error.empty()) {
         in_a_row_ = 0;
         trouble_.clear();
-        return moves;
+        return *std::move(moves);
       }
       if (late) {
         trouble_ = "it did not answer in time";
@@ -118,32 +112,25 @@ class GuardedPolicy final : public Policy {
   }
 
   double heat(ObjectId object) const override {
-    return ask_or_fall_back(
-        [&](const Policy& policy) { return policy.heat(object); });
+    const auto heat = asked([&](Policy& own) { return own.heat(object); });
+    return heat ? *heat : fallback_->heat(object);
   }
 
   std::string explain(ObjectId object) const override {
-    if (trouble_.empty() && present()) {
-      try {
-        return desk_->policy->explain(object);
-      } catch (...) {
-        ++thrown_;
-        return "the policy threw when it was asked: " + words();
-      }
+    std::string error;
+    if (trouble_.empty()) {
+      auto why = asked([&](Policy& own) { return own.explain(object); }, error);
+      if (why) return *std::move(why);
+      if (!error.empty()) return "the policy threw when it was asked: " + error;
     }
     return "a fallback decides, because of the policy: " + trouble_ + "; " +
            fallback_->explain(object);
   }
 
   std::map<std::string, std::uint64_t> counts() const override {
-    std::map<std::string, std::uint64_t> out;
-    if (present()) {
-      try {
-        out = desk_->policy->counts();
-      } catch (...) {
-        ++thrown_;
-      }
-    }
+    auto out = asked([](Policy& own) {
+                 return own.counts();
+               }).value_or(std::map<std::string, std::uint64_t>());
     if (thrown_ > 0) out["thrown"] = thrown_;
     if (late_ > 0) out["late_decisions"] = late_;
     if (fallback_windows_ > 0) out["guarded_windows"] = fallback_windows_;
@@ -151,19 +138,18 @@ class GuardedPolicy final : public Policy {
   }
 
   TierId birth_tier(std::size_t tiers) const override {
-    return ask_or_fall_back(
-        [&](const Policy& policy) { return policy.birth_tier(tiers); });
+    const auto tier = asked([&](Policy& own) { return own.birth_tier(tiers); });
+    return tier ? *tier : fallback_->birth_tier(tiers);
   }
 
   Result<std::optional<Plan>> plan(const Iteration& iteration,
                                    const Room& room) override {
-    if (!present()) return std::optional<Plan>();
-    try {
-      return desk_->policy->plan(iteration, room);
-    } catch (...) {
-      ++thrown_;
-      return invalid("the policy threw while it made a plan: " + words());
-    }
+    std::string error;
+    auto plan =
+        asked([&](Policy& own) { return own.plan(iteration, room); }, error);
+    if (plan) return *std::move(plan);
+    if (error.empty()) return std::optional<Plan>();
+    return invalid("the policy threw while it made a plan: " + error);
   }
 
  private:
@@ -173,20 +159,24 @@ class GuardedPolicy final : public Policy {
     return !desk_->asked;
   }
 
-  // The fallback answers while the policy is not present, or when it throws.
+  // Nothing while its thread has the policy, or when it throws, and why.
   template <typename Ask>
-  std::invoke_result_t<Ask, const Policy&> ask_or_fall_back(Ask ask) const {
-    if (present()) {
-      try {
-        return ask(*desk_->policy);
-      } catch (...) {
-        ++thrown_;
-      }
-    }
-    return ask(*fallback_);
+  std::optional<std::invoke_result_t<Ask, Policy&>> asked(
+      Ask ask, std::string& error) const {
+    if (!present()) return {};
+    auto out = tried([&] { return ask(*desk_->policy); }, error);
+    if (!out) ++thrown_;
+    return out;
+  }
+  template <typename Ask>
+  std::optional<std::invoke_result_t<Ask, Policy&>> asked(Ask ask) const {
+    std::string error;
+    return asked(ask, error);
   }
 
-  std::vector<Move> ask(const View& view, std::string& error, bool& late) {
+  // Moves, unless it is late or `error` says why there are none.
+  std::optional<std::vector<Move>> ask(const View& view, std::string& error,
+                                       bool& late) {
     if (!thread_.joinable()) {
       thread_ = std::thread([desk = desk_] { serve(desk); });
     }

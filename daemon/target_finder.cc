@@ -72,32 +72,26 @@ std::set<int> TargetFinder::in_cgroup(const std::string& cgroup) {
   return out;
 }
 
-bool TargetFinder::matches(const TargetRule& rule, int pid,
-                           const std::set<int>& group) {
-  if (!rule.cgroup.empty() && !group.contains(pid)) return false;
+std::optional<Bytes> TargetFinder::resident_if_meant(
+    const TargetRule& rule, int pid, const std::set<int>& group) {
+  if (!rule.cgroup.empty() && !group.contains(pid)) return {};
   const std::string base = "proc/" + std::to_string(pid);
   if (!rule.exe.empty()) {
     const auto exe = kernel_.read_link(base + "/exe");
-    if (!exe) return false;
+    if (!exe) return {};
     const bool whole = rule.exe.find('/') != std::string::npos;
     const auto slash = exe->rfind('/');
     const auto last =
         slash == std::string::npos ? *exe : exe->substr(slash + 1);
-    if ((whole ? *exe : last) != rule.exe) return false;
+    if ((whole ? *exe : last) != rule.exe) return {};
   }
-  if (!rule.user) return true;
   const auto status = kernel_.read_file(base + "/status");
+  if (!status) return {};
   // "Uid: real effective saved filesystem"
-  return status && status_word(*status, "Uid", 2) == *rule.user;
-}
-
-bool TargetFinder::large_enough(const TargetRule& rule, int pid) {
-  const auto status =
-      kernel_.read_file("proc/" + std::to_string(pid) + "/status");
-  // A kernel thread has none.
-  const auto resident = status ? status_word(*status, "VmRSS", 1)
-                               : std::optional<std::uint64_t>();
-  return resident && *resident * 1024 >= rule.least;
+  if (rule.user && status_word(*status, "Uid", 2) != *rule.user) return {};
+  const auto resident = status_word(*status, "VmRSS", 1);
+  if (!resident) return {};
+  return *resident * 1024;
 }
 
 std::vector<TargetFinder::Found> TargetFinder::look(
@@ -147,10 +141,11 @@ std::vector<TargetFinder::Found> TargetFinder::look(
         rule.exe.clear();
         rule.user.reset();
       }
-      if (!matches(rule, pid, groups[i])) continue;
+      const auto resident = resident_if_meant(rule, pid, groups[i]);
+      if (!resident) continue;
       // A small launcher's children are followed, too.
       found_by_[pid] = i;
-      if (large_enough(rule, pid)) out.push_back({pid, rule.share});
+      if (*resident >= rule.least) out.push_back({pid, rule.share});
       break;
     }
   }

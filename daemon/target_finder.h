@@ -56,8 +56,9 @@ class TargetFinder {
 
  private:
   std::set<int> in_cgroup(const std::string& cgroup);
-  bool matches(const TargetRule& rule, int pid, const std::set<int>& group);
-  bool large_enough(const TargetRule& rule, int pid);
+  // Nothing when the rule does not mean it. A kernel thread has no memory.
+  std::optional<Bytes> resident_if_meant(const TargetRule& rule, int pid,
+                                         const std::set<int>& group);
 
   Kernel& kernel_;
   std::vector<TargetRule> rules_;
