@@ -233,9 +233,14 @@ void MappedFile::write(Bytes offset, ByteSpan bytes) {
 // the journal; a write that changes no size is data alone. The disk begins at
 // once; sync() waits for it.
 void MappedFile::write_through_file(Bytes offset, ByteSpan bytes) {
-  if (const int code = write_all(descriptor_, offset, bytes); code != 0) {
-    failed_ = code;
-    return;
+  {
+    // One at a time, as the file system has it; but it has the others turn on
+    // their CPUs meanwhile, which the disk's own work needs.
+    const std::lock_guard lock(writing_);
+    if (const int code = write_all(descriptor_, offset, bytes); code != 0) {
+      failed_ = code;
+      return;
+    }
   }
   // Now and then, for each call costs as much as copying some 500 KB. A hint:
   // where it is not taken, sync() does all.

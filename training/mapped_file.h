@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
@@ -52,7 +53,6 @@ class MappedFile final : public Medium {
 
   ByteSpan bytes() const override { return {data_, size_}; }
   Durability durability() const override { return durability_; }
-  bool one_writer() const override { return through_file_; }
   void write(Bytes offset, ByteSpan bytes) override;
   void write_word(Bytes offset, std::uint64_t word) override;
   void fence() override;
@@ -87,6 +87,7 @@ class MappedFile final : public Medium {
   std::optional<DaxDevice> device_;  // nothing: a file
   bool in_memory_ = false;           // kPage, and no disk is behind it
   bool through_file_ = false;        // kPage, on a disk
+  std::mutex writing_;               // through the file
   std::atomic<Bytes> written_{0};    // so, ever
   std::atomic<int> failed_{0};       // errno of a write, until sync() tells
   // libpmem2's, as the granularity needs them.

@@ -53,8 +53,6 @@ class Medium {
   /// All of it, as a reader sees it.
   virtual ByteSpan bytes() const = 0;
   virtual Durability durability() const = 0;
-  /// Whether writes are fastest by one thread, in order.
-  virtual bool one_writer() const { return false; }
 
   /// Stores bytes at `offset` and sends them on their way.
   virtual void write(Bytes offset, ByteSpan bytes) = 0;

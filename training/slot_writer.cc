@@ -95,57 +95,33 @@ std::vector<SlotWriter::Chunk> SlotWriter::plan(
 // Returns: the bytes that were stored.
 Bytes SlotWriter::copy(std::uint32_t slot, std::span<const Piece> pieces,
                        std::vector<StoredPiece>& layout,
-                       std::vector<Chunk> chunks) {
+                       const std::vector<Chunk>& chunks) {
   const Bytes base = block_.slot_offset(slot);
-  const ByteSpan slot_bytes = medium_.bytes().subspan(base, block_.slot_bytes);
+  const ByteSpan there = medium_.bytes().subspan(base, block_.slot_bytes);
   const auto size_of = [&](const Chunk& chunk) {
     return std::min(block_.chunk_bytes, layout[chunk.piece].bytes - chunk.at);
   };
-  const auto bytes_of_chunk = [&](const Chunk& chunk) {
-    return pieces[chunk.piece].bytes.subspan(chunk.at, size_of(chunk));
-  };
-  const auto sum = [&](const Chunk& chunk) {
-    layout[chunk.piece].crcs[chunk.at / block_.chunk_bytes] =
-        crc32c(bytes_of_chunk(chunk));
-  };
-  const auto look = [&](Chunk& chunk) {
-    if (!chunk.there) return;
-    const auto from = bytes_of_chunk(chunk);
-    const Bytes offset = layout[chunk.piece].offset + chunk.at;
-    chunk.there =
-        std::memcmp(slot_bytes.data() + offset, from.data(), from.size()) == 0;
-  };
-  std::atomic<Bytes> stored{0};
-  const auto store = [&](const Chunk& chunk) {
-    if (chunk.there) return;
-    const auto from = bytes_of_chunk(chunk);
-    if (bandwidth_ != nullptr) bandwidth_->take(from.size());
-    medium_.write(base + layout[chunk.piece].offset + chunk.at, from);
-    stored += from.size();
-  };
   Bytes most = 0;
   for (const Chunk& chunk : chunks) most += size_of(chunk);
-  const unsigned threads = threads_for(most, threads_, thread_bytes_);
-  const auto fence = [&] { medium_.fence(); };
-  if (!medium_.one_writer()) {
-    const auto all = [&](std::size_t i) {
-      sum(chunks[i]);
-      look(chunks[i]);
-      store(chunks[i]);
-    };
-    in_parallel(threads, chunks.size(), all, fence);
-    return stored;
-  }
-  if (std::ranges::any_of(chunks, &Chunk::there)) {
-    in_parallel(threads, chunks.size(),
-                [&](std::size_t i) { look(chunks[i]); });
-  }
-  // The disk works while the others sum.
-  const auto either = [&](std::size_t i) {
-    if (i > 0) return sum(chunks[i - 1]);
-    for (const Chunk& chunk : chunks) store(chunk);
-  };
-  in_parallel(threads, chunks.size() + 1, either, fence);
+  std::atomic<Bytes> stored{0};
+  in_parallel(
+      threads_for(most, threads_, thread_bytes_), chunks.size(),
+      [&](std::size_t i) {
+        const Chunk& chunk = chunks[i];
+        StoredPiece& to = layout[chunk.piece];
+        const Bytes size = size_of(chunk);
+        const auto from = pieces[chunk.piece].bytes.subspan(chunk.at, size);
+        to.crcs[chunk.at / block_.chunk_bytes] = crc32c(from);
+        const Bytes offset = to.offset + chunk.at;
+        if (chunk.compare &&
+            std::memcmp(there.data() + offset, from.data(), size) == 0) {
+          return;
+        }
+        if (bandwidth_ != nullptr) bandwidth_->take(size);
+        medium_.write(base + offset, from);
+        stored += size;
+      },
+      [&] { medium_.fence(); });
   return stored;
 }
 
@@ -167,9 +143,9 @@ Result<SlotWriter::Written> SlotWriter::write(std::uint32_t slot,
   // Until this save is whole, nobody knows what the slot holds.
   const auto found = known_.extract(slot);
   const bool compare = incremental_ && !found.empty();
-  auto chunks = plan(layout, pieces, compare ? &found.mapped() : nullptr);
+  const auto chunks = plan(layout, pieces, compare ? &found.mapped() : nullptr);
   Written out;
-  out.stored = copy(slot, pieces, layout, std::move(chunks));
+  out.stored = copy(slot, pieces, layout, chunks);
   for (const Piece& piece : pieces) out.payload += piece.bytes.size();
 
   const ByteVector directory = encode_directory(layout);

@@ -2,12 +2,11 @@
 //
 // The payload goes first, cut into chunks that several threads copy and sum
 // at once; then the directory and the header. Nothing of it counts until a
-// head names the slot, so the order within is free: where one thread had best
-// do all writing (Medium::one_writer), the others sum. What the slot still
-// holds from an earlier save of this very writer, and has not changed since, is
-// not written again: it is compared byte by byte (reading is several times
-// cheaper than writing on persistent memory, and the first difference ends it),
-// or believed when the caller's version says so.
+// head names the slot, so the order within is free. What the slot still holds
+// from an earlier save of this very writer, and has not changed since, is not
+// written again: it is compared byte by byte (reading is several times cheaper
+// than writing on persistent memory, and the first difference ends it), or
+// believed when the caller's version says so.
 // Thread safety: none; starts threads of its own.
 #pragma once
 
@@ -57,13 +56,14 @@ class SlotWriter {
   struct Chunk {
     std::uint32_t piece = 0;
     Bytes at = 0;
-    bool there = false;  // in the slot already: perhaps, until looked at
+    bool compare = false;
   };
   std::vector<Chunk> plan(std::vector<StoredPiece>& layout,
                           std::span<const Piece> pieces,
                           const Known* known) const;
   Bytes copy(std::uint32_t slot, std::span<const Piece> pieces,
-             std::vector<StoredPiece>& layout, std::vector<Chunk> chunks);
+             std::vector<StoredPiece>& layout,
+             const std::vector<Chunk>& chunks);
 
   Medium& medium_;
   Superblock block_;

@@ -25,7 +25,6 @@ class FaultyMedium final : public Medium {
 
   ByteSpan bytes() const override { return under_.bytes(); }
   Durability durability() const override { return under_.durability(); }
-  bool one_writer() const override { return under_.one_writer(); }
 
   void write(Bytes offset, ByteSpan bytes) override {
     if (bug_ == Bug::kCommitBeforePayload) {

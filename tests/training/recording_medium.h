@@ -41,9 +41,6 @@ class RecordingMedium : public Medium {
   Durability durability() const override {
     return {granularity_, false, "it is a test"};
   }
-  bool one_writer() const override {
-    return granularity_ == Granularity::kPage;
-  }
 
   void write(Bytes offset, ByteSpan bytes) override {
     const std::lock_guard lock(mutex_);
