@@ -108,8 +108,9 @@ class Target {
     return seen_[id].looked == window_ - 1 && !seen_[id].huge &&
            bytes(id, tier) == all && (huge_bytes_ == 0 || all <= huge_bytes_);
   }
+  /// Not where huge_bytes() is 0.
   bool any_huge() const { return huge_regions_ > 0; }
-  /// Bytes of a huge page; 0: there are none.
+  /// Bytes of a huge page; 0: the kernel has none.
   Bytes huge_bytes() const { return huge_bytes_; }
   /// Its mappings that may be managed, ascending.
   const std::vector<Area>& areas() const { return areas_; }

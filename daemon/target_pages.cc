@@ -116,6 +116,9 @@ bool Target::take_over(ObjectId id, std::span<const Address> pages,
 }
 
 void Target::see_huge(ObjectId id, bool huge) {
+  // A mover that met EBUSY where another moves pages, too, takes them for parts
+  // of a huge page, even on a kernel that has none.
+  huge = huge && huge_bytes_ > 0;
   huge_regions_ += huge ? 1 : 0;
   huge_regions_ -= std::exchange(seen_[id].huge, huge) ? 1 : 0;
 }

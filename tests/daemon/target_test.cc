@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/huge_groups.h"
 #include "tests/daemon/scripted_kernel.h"
 
 namespace thermocline {
@@ -292,6 +293,25 @@ TEST_F(TargetTest, TakesOverWhatAMoverFound) {
   EXPECT_EQ(target->bytes(1, 0), 60 * kPage);
   EXPECT_EQ(target->tier(1), 0);
   EXPECT_EQ(target->footprint(1), 68 * kPage);
+}
+
+// Where another moves pages, too, a mover meets EBUSY and takes the page for a
+// part of a huge one; a kernel without any must not be asked how large they
+// are.
+TEST_F(TargetTest, NothingIsHugeWhereTheKernelHasNoHugePages) {
+  kernel.add_process(7, kBase, 128, 1);
+  auto target = attach();
+  ASSERT_TRUE(target);
+  MoveOutcome outcome;
+  outcome.object = 1;
+  outcome.moved = 64;
+  outcome.pages_by_tier = {64, 0};
+  outcome.huge = true;
+  target->note(outcome);
+  EXPECT_FALSE(target->any_huge());
+  HugeGroups groups;
+  groups.find(*target);
+  EXPECT_EQ(groups.leader(1), 1u);
 }
 
 }  // namespace
