@@ -120,7 +120,9 @@ json reason_of(const Service& service, const Managed& managed, ObjectId id) {
     one["told"] = {{"loads", told.loads}, {"stores", told.stores}};
   }
   if (target.bound(id)) {
-    one["bound"] = "the job bound this memory to its nodes";
+    one["bound"] = target.tied_trouble().empty()
+                       ? "the job bound this memory to its nodes, or locked it"
+                       : target.tied_trouble();
   }
   const ObjectId leader = managed.leader(id);
   if (leader != id) one["moves_with"] = leader;

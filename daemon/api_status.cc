@@ -84,7 +84,7 @@ Reply answer_status(Service& service, const json& request) {
         {"elapsed_s", usage.elapsed_s},
         {"cpu_share", usage.share()},
         {"peak_bytes", usage.peak_bytes}}},
-      {"notices", service.notices()}};
+      {"notices", service.notices().lines()}};
 }
 
 Reply answer_targets(Service& service, const json& request) {

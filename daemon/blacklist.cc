@@ -7,6 +7,7 @@ namespace thermocline {
 namespace {
 
 constexpr int kMostDoublings = 6;
+constexpr std::int64_t kLongest = 1024;  // windows
 
 }  // namespace
 
@@ -73,7 +74,7 @@ void Blacklist::add(Address start, Address end, std::int64_t wait,
   }
   if (ranges_.size() >= kMost) return;
   doublings = std::min(doublings + 1, kMostDoublings);
-  const auto rest = wait << doublings;
+  const auto rest = std::min(wait << doublings, std::max(wait, kLongest));
   ranges_[start] = {end, window + rest, window + 2 * rest,
                     static_cast<std::uint8_t>(doublings)};
 }
@@ -89,8 +90,7 @@ std::vector<Blacklist::Memory> Blacklist::memory(std::int64_t window) const {
 }
 
 void Blacklist::recall(std::span<const Memory> ranges, std::int64_t window) {
-  const auto most = std::max(options_.busy, options_.unmovable)
-                    << (kMostDoublings + 1);
+  const auto most = 2 * std::max({options_.busy, options_.unmovable, kLongest});
   for (const auto& one : ranges) {
     const auto next = ranges_.lower_bound(one.start);
     const bool overlaps = (next != ranges_.end() && next->first < one.end) ||

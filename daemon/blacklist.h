@@ -3,8 +3,9 @@
 // A pinned page among 64 that move would otherwise be tried again with every
 // move of its region, for ever. How long a range is left alone depends on why
 // it failed: what is busy now may be free soon, what is shared or forbidden
-// hardly ever changes. Each failure after that doubles the time; a range that
-// was not tried for as long again is forgotten. Full nodes are no reason: not
+// hardly ever changes. Each failure after that doubles the time, to 1,024
+// windows at most (a worker that shared it may have ended); a range that was
+// not tried for as long again is forgotten. Full nodes are no reason: not
 // the page is at fault.
 //
 // Thread safety: none; one instance a target. Bounded: kMost ranges; what fails

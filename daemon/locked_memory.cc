@@ -6,24 +6,19 @@
 #include "daemon/process.h"
 
 namespace thermocline {
-namespace {
 
-bool locks_something(Kernel& kernel, const std::string& directory) {
+std::uint64_t locked_kib(Kernel& kernel, const std::string& directory) {
   const auto text = kernel.read_file(directory + "/status");
-  if (!text) return false;
-  return status_word(*text, "VmLck", 1).value_or(0) > 0;
+  return text ? status_word(*text, "VmLck", 1).value_or(0) : 0;
 }
 
-}  // namespace
-
-std::vector<Address> locked_areas(Kernel& kernel, int pid) {
-  std::vector<Address> out;
-  const std::string directory = "proc/" + std::to_string(pid);
-  if (!locks_something(kernel, directory)) return out;
+Result<std::vector<Address>> locked_areas(Kernel& kernel,
+                                          const std::string& directory) {
   const auto text = kernel.read_file(directory + "/smaps");
-  if (!text) return out;
+  if (!text) return text.error();
   // "7f00a000-7f00c000 rw-p ...", then lines "Key: ...", among them
   // "VmFlags: rd wr mr mw me lo ac".
+  std::vector<Address> out;
   Address start = 0;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {

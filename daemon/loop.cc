@@ -71,9 +71,8 @@ void Loop::warn_unsampled() {
 
 void Loop::log_new_notices() {
   const auto& notices = parts_.service.notices();
-  for (; notices_logged_ < notices.size(); ++notices_logged_) {
-    parts_.warn(notices[notices_logged_]);
-  }
+  notices.each_after(notices_logged_, parts_.warn);
+  notices_logged_ = notices.given();
 }
 
 void Loop::end_window() {

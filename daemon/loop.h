@@ -75,7 +75,7 @@ class Loop {
   Nanos next_window_;
   Nanos observer_rests_until_ = 0;
   Nanos next_glance_ = 0;
-  std::size_t notices_logged_ = 0;
+  std::uint64_t notices_logged_ = 0;  // of those given
   bool had_target_ = false;
   bool warned_unsampled_ = false;
 };

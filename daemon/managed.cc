@@ -249,7 +249,7 @@ void Managed::send(std::vector<MoveOrder> orders, const MoveTotals& totals,
   }
   budget.take(flight.bytes);
   flight_ = std::move(flight);
-  moves.submit({serial_, target_.pid(), std::move(orders)});
+  moves.submit({serial_, target_.memory_id(), std::move(orders)});
 }
 
 Bytes Managed::arriving(TierId tier) const {

@@ -59,8 +59,20 @@ class LinuxKernel final : public Kernel {
     CHECK(nodes.empty() || nodes.size() == pages.size());
     const long got = ::syscall(SYS_move_pages, pid, pages.size(), pages.data(),
                                nodes.empty() ? nullptr : nodes.data(),
-                               status.data(), nodes.empty() ? 0 : MPOL_MF_MOVE);
+                               status.data(), nodes.empty() ? 0 : flags_);
     return got < 0 ? -errno : got;
+  }
+
+  Status move_shared() override {
+    // The right is asked for before anything is looked at.
+    if (::syscall(SYS_move_pages, 0, 0, nullptr, nullptr, nullptr,
+                  MPOL_MF_MOVE_ALL) != 0) {
+      return permission(
+          "to move what other processes map, too, takes CAP_SYS_NICE; run as "
+          "root or as the service, or leave move_shared out");
+    }
+    flags_ = MPOL_MF_MOVE_ALL;
+    return {};
   }
 
   Result<std::string> read_file(const std::string& path) override {
@@ -146,6 +158,7 @@ class LinuxKernel final : public Kernel {
  private:
   std::string root_;
   Bytes page_bytes_;
+  int flags_ = MPOL_MF_MOVE;
 };
 
 class NumaMover final : public Mover {

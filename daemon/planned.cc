@@ -111,7 +111,7 @@ MoveTotals Planned::act(const Means& means, std::vector<MoveOrder>& orders) {
     TierId from = wish.from;
     if (from == kNoTier && !pages.empty()) {
       from = leave_elsewhere(pages, wish.to, means.kernel, means.machine,
-                             means.target.pid());
+                             means.target.memory_id());
     }
     if (pages.empty()) {
       follower_.done(wish, now, 0);

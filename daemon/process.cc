@@ -23,19 +23,35 @@ Result<Process> parse_process(const std::string& stat) {
   std::istringstream after(stat.substr(close + 1));
   std::string state;
   if (!(before >> out.pid) || !(after >> state)) return broken;
-  out.zombie = state == "Z" || state == "X";
+  const bool dead = state == "Z" || state == "X";
   std::string word;
   for (int field = 4; field <= 22; ++field) {
     if (!(after >> word)) return broken;
-    if (field != 4 && field != 9 && field != 22) continue;
+    if (field != 4 && field != 9 && field != 20 && field != 22) continue;
     std::istringstream number(word);
     std::uint64_t value = 0;
     if (!(number >> value)) return broken;
     if (field == 4) out.parent = static_cast<int>(value);
     if (field == 9) out.kernel_thread = (value & kKernelThreadFlag) != 0;
+    // Its threads; one that has ended and is the first counts until the last.
+    if (field == 20) out.leaderless = dead && value > 1;
     if (field == 22) out.started = value;
   }
+  out.zombie = dead && !out.leaderless;
   return out;
+}
+
+Result<int> thread_with_memory(Kernel& kernel, const Process& process) {
+  if (!process.leaderless) return process.pid;
+  const auto name = std::to_string(process.pid);
+  const auto threads = kernel.list("proc/" + name + "/task");
+  if (!threads) return threads.error();
+  for (const auto& thread : *threads) {
+    int id = 0;
+    std::istringstream(thread) >> id;
+    if (id > 0 && id != process.pid) return id;
+  }
+  return not_found("pid " + name + " has ended");
 }
 
 std::optional<std::uint64_t> status_word(const std::string& status,

@@ -161,7 +161,7 @@ std::string final_report(const Service& service, const Usage& usage) {
        {"mover",
         service.dry_reason().empty() ? service.options().mover : "dry"},
        {"dry_reason", service.dry_reason()},
-       {"notices", service.notices()},
+       {"notices", service.notices().lines()},
        {"windows", service.windows()},
        {"samples", to_json(service.samples())},
        {"moves", to_json(service.moves(), service.machine())},

@@ -8,8 +8,6 @@ namespace thermocline {
 namespace {
 
 constexpr std::size_t kMostUnknown = 65'536;
-constexpr std::size_t kMostNotices = 64;
-constexpr std::size_t kMostEnded = 1'024;
 constexpr Address kKernelHalf = Address{1} << 63;
 
 }  // namespace
@@ -63,21 +61,15 @@ Status Service::choose_mover() {
     }
     notice(what + ": capacities are not known");
   }
-  const auto balancing = kernel_.read_file("proc/sys/kernel/numa_balancing");
-  const bool balanced =
-      balancing && !balancing->empty() && balancing->front() != '0';
   if (!mover_->moves()) {
     dry_reason_ = "mover dry was asked for";
   } else if (machine_.tiers.size() < 2) {
     dry_reason_ = "this machine has one memory tier only";
-  } else if (balanced && !options_.allow_numa_balancing) {
-    // Pages that the kernel marked for its hint faults cannot be moved, and
-    // both would move the same pages back and forth.
-    dry_reason_ =
-        "the kernel's own NUMA balancing is on; turn it off with sysctl "
-        "kernel.numa_balancing=0, or pass --allow-numa-balancing";
   }
-  if (dry_reason_.empty()) return {};
+  if (dry_reason_.empty()) {
+    see_balancing();
+    return options_.target.move_shared ? kernel_.move_shared() : Status{};
+  }
   notice("nothing will be moved: " + dry_reason_);
   auto dry = Registry<Mover>::make("mover", "dry", nlohmann::json::object());
   if (!dry) return dry.error();
@@ -85,8 +77,23 @@ Status Service::choose_mover() {
   return {};
 }
 
-void Service::notice(std::string line) {
-  if (notices_.size() < kMostNotices) notices_.push_back(std::move(line));
+// Pages that the kernel marked for its hint faults cannot be moved, and both
+// would move the same pages back and forth. An administrator may switch it at
+// any time.
+void Service::see_balancing() {
+  if (options_.allow_numa_balancing || !dry_reason_.empty()) return;
+  const auto text = kernel_.read_file("proc/sys/kernel/numa_balancing");
+  const bool on = text && !text->empty() && text->front() != '0';
+  if (std::exchange(balanced_, on) == on) return;
+  notice(on ? "nothing will be moved: " + dry_reason()
+            : "the kernel's own NUMA balancing is off: pages are moved again");
+}
+
+const std::string& Service::dry_reason() const {
+  static const std::string kBalanced =
+      "the kernel's own NUMA balancing is on; turn it off with sysctl "
+      "kernel.numa_balancing=0, or pass --allow-numa-balancing";
+  return balanced_ ? kBalanced : dry_reason_;
 }
 
 const Managed* Service::find(int pid) const {
@@ -115,52 +122,6 @@ Result<std::unique_ptr<Policy>> Service::make_guarded_policy(
   if (!fallback) return fallback;
   return guard_policy(*std::move(policy), *std::move(fallback),
                       options_.policy_guard);
-}
-
-Status Service::attach(int pid, std::optional<FastShare> share) {
-  if (share && !(share->weight > 0)) {
-    return invalid("a target's weight must be above 0");
-  }
-  if (find(pid) != nullptr) {
-    return invalid("pid " + std::to_string(pid) + " is managed already");
-  }
-  auto target = Target::attach(kernel_, machine_, pid, options_.target);
-  if (!target) return target.error();
-  // Who only watches is in nobody's way.
-  auto claim = mover_->moves() ? kernel_.claim(pid) : Claim();
-  if (!claim) return claim.error();
-  auto policy = make_guarded_policy(options_.policy, options_.policy_options);
-  if (!policy) return policy.error();
-  managed_.push_back(std::make_unique<Managed>(
-      kernel_, machine_, serials_++, *std::move(target), *std::move(policy),
-      options_.guards));
-  managed_.back()->set_share(share.value_or(options_.share));
-  managed_.back()->keep(*std::move(claim));
-  make_plan(*managed_.back());
-  return {};
-}
-
-Status Service::detach(int pid) {
-  for (std::size_t i = 0; i < managed_.size(); ++i) {
-    if (managed_[i]->target().pid() != pid) continue;
-    WindowReport unused;
-    let_go(i, unused);
-    finder_.give_up(pid);  // or a rule would bring it back
-    return {};
-  }
-  return not_found("pid " + std::to_string(pid) +
-                   " is not managed; `targets` lists those that are");
-}
-
-void Service::let_go(std::size_t index, WindowReport& report) {
-  auto last = managed_[index]->report();
-  last.ended = true;
-  tensors_.forget(last.pid);
-  moves_thread_->drop(managed_[index]->serial());
-  managed_.erase(managed_.begin() + static_cast<std::ptrdiff_t>(index));
-  report.targets.push_back(last);
-  if (ended_.size() == kMostEnded) ended_.erase(ended_.begin());
-  ended_.push_back(std::move(last));
 }
 
 bool Service::attribute(const Sample& sample, int pid) {
@@ -269,18 +230,6 @@ Managed::Capacities Service::capacities(const Managed& managed,
   return out;
 }
 
-void Service::find_targets() {
-  for (const auto& found : finder_.look(pids())) {
-    const auto status = attach(found.pid, found.share);
-    if (status) continue;
-    finder_.give_up(found.pid);
-    // One that has just ended is nobody's concern.
-    if (status.error().code == Error::Code::kNotFound) continue;
-    notice("pid " + std::to_string(found.pid) +
-           " was found and cannot be managed: " + status.error().message);
-  }
-}
-
 void Service::collect_moves() {
   for (const auto& done : moves_thread_->take()) {
     const auto at = std::find_if(managed_.begin(), managed_.end(),
@@ -344,6 +293,7 @@ WindowReport Service::end_window() {
   for (const auto& name : leases_.forget_silent()) {
     record("\"" + name + "\" shares the budget no more: it fell silent");
   }
+  see_balancing();
   const auto system = managed_.empty()
                           ? Refusal::kNone
                           : system_pressure(kernel_, options_.pressure);
@@ -353,7 +303,7 @@ WindowReport Service::end_window() {
     const auto tiers = memory();
     see_fast_room(*one, tiers);
     report.moves.add(one->decide(capacities(*one, tiers), moves_budget(),
-                                 *moves_thread_, length, {paused_, pressure}));
+                                 *moves_thread_, length, {rests(), pressure}));
     collect_moves();
     report.targets.push_back(one->report());
   }

@@ -18,6 +18,7 @@
 #include "daemon/guarded_policy.h"
 #include "daemon/managed.h"
 #include "daemon/node_memory.h"
+#include "daemon/notices.h"
 #include "daemon/observer_figures.h"
 #include "daemon/policy_maker.h"
 #include "daemon/pressure.h"
@@ -55,6 +56,7 @@ class Service {
     PolicyGuardOptions policy_guard;
     FastShare share;               // of a target that is attached without one
     std::vector<TargetRule> find;  // processes to manage as they come
+    bool children = true;          // and what is attached, its children as well
     std::int64_t find_every = 5;   // windows
     // What plans are made from, for each target; none: no plans.
     std::shared_ptr<const PlanBasis> plan;
@@ -65,16 +67,17 @@ class Service {
                                                Options options,
                                                PolicyMaker make_policy);
 
-  /// Manages a process from now on. `share`: its part of fast memory among
-  /// several targets; none: that of the options. Errors: as Target::attach;
-  /// kInvalid when it is managed already, by us or by another daemon that
-  /// moves pages, and for a weight that is not above 0.
+  /// Manages a process from now on, and what it starts if the options say so
+  /// (from the next look of find_targets() on). `share`: its part of fast
+  /// memory among several targets; none: that of the options. Errors: as
+  /// Target::attach; kInvalid when it is managed already, by us or by another
+  /// daemon that moves pages, and for a weight that is not above 0.
   Status attach(int pid, std::optional<FastShare> share = {});
   /// Errors: kNotFound when it is not managed.
   Status detach(int pid);
 
-  /// Attaches what the rules of the options find; end_window() does now and
-  /// then.
+  /// Attaches what the rules of the options find, and children; end_window()
+  /// does now and then.
   void find_targets();
 
   /// Takes samples in. `pid`: the process they belong to; 0 where the source
@@ -123,8 +126,9 @@ class Service {
   BudgetLeases& leases() { return leases_; }
   const Budget& shared_budget() const { return budget_; }
   bool paused() const { return paused_; }
-  /// Why nothing is moved, in one line; empty when moves are made.
-  const std::string& dry_reason() const { return dry_reason_; }
+  /// Why nothing is moved, in one line; empty when moves are made. It may come
+  /// and go: while the kernel's own NUMA balancing is on, nothing is decided.
+  const std::string& dry_reason() const;
   /// What was decided and changed lately, oldest first; bounded.
   const std::deque<std::string>& history() const { return history_; }
   void record(std::string line);
@@ -134,8 +138,8 @@ class Service {
                      const std::vector<RegionMemory>& regions,
                      std::span<const Blacklist::Memory> blacklist);
   /// What its user should know, one line each.
-  const std::vector<std::string>& notices() const { return notices_; }
-  void notice(std::string line);
+  const Notices& notices() const { return notices_; }
+  void notice(std::string line) { notices_.add(std::move(line)); }
 
   const std::vector<std::unique_ptr<Managed>>& managed() const {
     return managed_;
@@ -161,6 +165,9 @@ class Service {
   Service(Kernel& kernel, Machine machine, Options options,
           PolicyMaker make_policy);
   Status choose_mover();
+  void see_balancing();
+  bool rests() const { return paused_ || balanced_; }
+  Status manage(int pid, const FastShare& share);
   bool attribute(const Sample& sample, int pid);
   void retry_unknown();
   void let_go(std::size_t index, WindowReport& report);
@@ -190,6 +197,7 @@ class Service {
   std::unique_ptr<MoveThread> moves_thread_;  // uses the mover
   std::uint64_t serials_ = 0;
   std::string dry_reason_;
+  bool balanced_ = false;  // the kernel moves pages, too
   Budget budget_;
   Budget::Id moves_budget_;
   BudgetLeases leases_;
@@ -201,7 +209,7 @@ class Service {
   ObserverFigures figures_;
   // Samples in no known region: the mapping may be newer than our maps.
   std::vector<std::pair<Sample, int>> unknown_;
-  std::vector<std::string> notices_;
+  Notices notices_;
   std::deque<std::string> history_;
   std::int64_t window_ = 0;
   Nanos window_began_;

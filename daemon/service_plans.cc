@@ -60,7 +60,7 @@ void Service::follow_plans() {
       notice("pid " + std::to_string(one->target().pid()) + ": " + line);
     }
     const auto due = one->plan()->next_due();
-    if (paused_ || one->in_flight()) continue;
+    if (rests() || one->in_flight()) continue;
     if (!due || *due > kernel_.now()) continue;
     if (room_.empty() || kernel_.now() - room_at_ >= kRoomHolds) {
       room_ = room_for_moves();
@@ -74,7 +74,7 @@ void Service::follow_plans() {
 std::optional<Nanos> Service::next_due() const {
   std::optional<Nanos> out;
   for (const auto& one : managed_) {
-    if (one->plan() == nullptr || paused_ || one->in_flight()) continue;
+    if (one->plan() == nullptr || rests() || one->in_flight()) continue;
     const auto due = one->plan()->next_due();
     if (due && (!out || *due < *out)) out = due;
   }

@@ -67,10 +67,14 @@ struct Settings {
           "bytes of a region, a power of two");
     count("residence", service.guards.residence, 0, 1000,
           "windows a region stays before it may move back");
-    f("move_bound", service.target.move_bound,
+    f("move_bound", service.target.tied.move_bound,
       "also move memory that the job bound to nodes");
+    f("move_locked", service.target.tied.move_locked,
+      "also move memory that the job locked (mlock)");
     f("move_shared", service.target.move_shared,
-      "also move shared mappings and program text");
+      "also move shared mappings, program text and what other processes map");
+    f("children", service.children,
+      "also manage what the processes of \"pids\", `attach` and `run` start");
     f("allow_numa_balancing", service.allow_numa_balancing,
       "move although the kernel's own balancing is on");
     f("socket", server.path, "Unix socket to answer on");

@@ -38,6 +38,11 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
 
+  /// From now on move_pages() moves pages that other processes map, too
+  /// (MPOL_MF_MOVE_ALL); without it they fail with EACCES each. Errors:
+  /// kPermission without CAP_SYS_NICE.
+  virtual Status move_shared() { return {}; }
+
   /// move_pages(2) with MPOL_MF_MOVE, or a query of where pages lie when
   /// `nodes` is empty. Returns what the call returns, -errno in place of -1.
   /// Mind its traps (mm/migrate.c): a positive return and -ENOMEM leave

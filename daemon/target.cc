@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "daemon/huge_pages.h"
-#include "daemon/locked_memory.h"
 #include "daemon/page_nodes.h"
 
 namespace thermocline {
@@ -34,11 +33,13 @@ Target::Target(Kernel& kernel, const Machine& machine, Process process,
       machine_(&machine),
       tiers_(machine.tiers.size()),
       process_(std::move(process)),
+      memory_id_(process_.pid),
       options_(options),
       page_bytes_(kernel.page_bytes()),
       huge_bytes_(huge_page_bytes(kernel)),
       map_(options.region_bytes, largest(options, kernel.page_bytes()),
            options.regions),
+      tied_(kernel, options.tied),
       pages_in_(machine.tiers.size(), 0),
       slice_(options.pages_per_window) {}
 
@@ -52,11 +53,13 @@ Result<Target> Target::attach(Kernel& kernel, const Machine& machine, int pid,
     return invalid(name + " is a kernel thread; it has no memory to place");
   }
   if (process->zombie) return not_found(name + " has ended");
+  const auto id = thread_with_memory(kernel, *process);
+  if (!id) return id.error();
   Target target(kernel, machine, *std::move(process), options);
   // The kernel asks for the same right here as for moving pages
   // (PTRACE_MODE_READ), and this address need not exist.
   const Address nowhere = kernel.page_bytes();
-  if (const auto seen = page_nodes(kernel, pid, {&nowhere, 1}); !seen) {
+  if (const auto seen = page_nodes(kernel, *id, {&nowhere, 1}); !seen) {
     return seen.error();
   }
   if (auto status = target.refresh(); !status) return status.error();
@@ -72,6 +75,9 @@ Status Target::refresh() {
   }
   if (process->zombie) return not_found(name + " has ended");
   process_.name = process->name;  // changes when the process calls exec
+  const auto id = thread_with_memory(*kernel_, *process);
+  if (!id) return id.error();
+  memory_id_ = *id;
   glance();
   if (auto status = read_maps(); !status) return status;
   auto status = ask();
@@ -82,16 +88,17 @@ Status Target::refresh() {
 }
 
 Status Target::read_maps() {
-  const auto file = "proc/" + std::to_string(process_.pid) + "/maps";
+  const auto file = "proc/" + std::to_string(memory_id_) + "/maps";
   if (auto read = kernel_->reread_file(file, maps_now_); !read) return read;
-  const bool same = maps_now_ == maps_text_;
-  const bool leaves = !options_.move_bound || !options_.move_locked;
-  const bool look =
-      leaves && options_.bound_every > 0 && window_ % options_.bound_every == 0;
-  if (look) read_bound_areas();
   // What was taken for a reservation may be none.
   const bool grown = unmanaged_ > 0 && resident_ / 2 >= read_at_;
-  if (same && !look && !grown) return {};
+  const bool changed = maps_now_ != maps_text_ || grown;
+  if (changed) take_over_maps();
+  if (tied_.see(memory_id_, areas_, changed)) mark_tied();
+  return {};
+}
+
+void Target::take_over_maps() {
   read_at_ = resident_;
   std::swap(maps_text_, maps_now_);
   auto maps = parse_maps(maps_text_);
@@ -106,13 +113,12 @@ Status Target::read_maps() {
   }
   notice_growth();
   forget_unmapped();
-  return {};
 }
 
 void Target::glance() {
   // "size resident shared ...", in pages; files' pages count as shared.
   const auto text =
-      kernel_->read_file("proc/" + std::to_string(process_.pid) + "/statm");
+      kernel_->read_file("proc/" + std::to_string(memory_id_) + "/statm");
   if (!text) return;
   std::istringstream words(*text);
   Bytes size = 0;
@@ -121,20 +127,6 @@ void Target::glance() {
   if (!(words >> size >> resident >> shared)) return;
   resident_ = (resident - std::min(resident, shared)) * page_bytes_;
   swing_.see(resident_);
-}
-
-void Target::read_bound_areas() {
-  // A walk over all pages of the process: seldom, and never fatal.
-  if (options_.move_bound) {
-    bound_areas_.clear();
-  } else if (const auto text = kernel_->read_file(
-                 "proc/" + std::to_string(process_.pid) + "/numa_maps")) {
-    bound_areas_ = parse_bound_areas(*text);
-  }
-  if (options_.move_locked) return;
-  for (const auto start : locked_areas(*kernel_, process_.pid)) {
-    bound_areas_.insert(start);
-  }
 }
 
 bool Target::candidate(const Area& area, const Area* next) const {
@@ -172,10 +164,13 @@ void Target::notice_growth() {
     const bool changed = seen.start != region.start || seen.end != region.end;
     if (changed && region.bytes() <= map_.region_bytes()) want(id);
     know(id);
-    seen.bound = false;
   }
+}
+
+void Target::mark_tied() {
+  for (auto& seen : seen_) seen.bound = false;
   for (const auto& area : areas_) {
-    if (!bound_areas_.contains(area.start)) continue;
+    if (!tied_.holds(area)) continue;
     map_.each(area.start, area.end,
               [&](ObjectId id) { seen_[id].bound = true; });
   }

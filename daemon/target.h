@@ -17,15 +17,13 @@
 // writable mappings, anonymous or of a file, and what the loader wrote and
 // sealed (RELRO; of a job with LibTorch 10 MiB and more). Shared mappings and
 // program text are left alone unless `move_shared`; mappings that the job
-// itself bound to nodes (MPOL_BIND) are seen but not movable unless
-// `move_bound`, and those that it locked (mlock) not unless `move_locked`.
+// itself bound to nodes or locked are seen but not movable (tied_memory.h).
 //
 // Thread safety: none. Requires: kernel and machine outlive the target.
 #pragma once
 
 #include <deque>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +32,7 @@
 #include "daemon/region_heat.h"
 #include "daemon/split_regions.h"
 #include "daemon/syscalls.h"
+#include "daemon/tied_memory.h"
 #include "estimator/machine.h"
 #include "policies/swing.h"
 #include "tracer/maps.h"
@@ -51,9 +50,7 @@ class Target {
         2'048;                      // the least, where nothing changes
     std::size_t regions = 262'144;  // at most
     bool move_shared = false;
-    bool move_bound = false;
-    bool move_locked = false;
-    std::int64_t bound_every = 64;  // windows between looks at numa_maps
+    TiedMemory::Options tied;
   };
 
   /// Errors: kNotFound (no such process, or it has ended), kInvalid (a kernel
@@ -71,6 +68,8 @@ class Target {
   Bytes newborn() const { return swing_.more(); }
 
   int pid() const { return process_.pid; }
+  /// Under which its memory is asked about and moved: thread_with_memory().
+  int memory_id() const { return memory_id_; }
   const std::string& name() const { return process_.name; }
   const Process& process() const { return process_; }
 
@@ -97,7 +96,10 @@ class Target {
   Bytes bytes(ObjectId id) const;
   /// Where most of its bytes lie (the faster one of equals); 0 for none.
   TierId tier(ObjectId id) const;
+  /// Whether the job tied it down, or that cannot be told.
   bool bound(ObjectId id) const { return seen_[id].bound; }
+  /// Why it cannot be told; empty when it can.
+  const std::string& tied_trouble() const { return tied_.trouble(); }
   /// Whether it lies in a huge page, as last seen: as the kernel says, or,
   /// where it does not tell, as its last move showed.
   bool huge(ObjectId id) const { return seen_[id].huge; }
@@ -150,7 +152,8 @@ class Target {
   Target(Kernel& kernel, const Machine& machine, Process process,
          Options options);
   Status read_maps();
-  void read_bound_areas();
+  void take_over_maps();
+  void mark_tied();
   bool candidate(const Area& area, const Area* next) const;
   bool is_reservation(const Area& area) const;
   void add_area(Area area);
@@ -175,6 +178,7 @@ class Target {
   const Machine* machine_;
   std::size_t tiers_;
   Process process_;
+  int memory_id_;
   Options options_;
   Bytes page_bytes_;
   Bytes huge_bytes_;
@@ -183,7 +187,7 @@ class Target {
   std::string maps_text_;    // what areas_ are of
   std::string maps_now_;     // a buffer: as just read
   std::vector<Area> areas_;  // candidates, ascending
-  std::set<Address> bound_areas_;
+  TiedMemory tied_;
   std::vector<Seen> seen_;               // by region
   std::size_t huge_regions_ = 0;         // of those
   std::vector<std::uint32_t> pages_;     // region * tiers + tier

@@ -6,12 +6,14 @@
 #include <charconv>
 #include <sstream>
 
+#include "daemon/children.h"
 #include "daemon/process.h"
 
 namespace thermocline {
 namespace {
 
-constexpr int kDeepest = 16;  // cgroups in cgroups
+constexpr int kDeepest = 16;                 // cgroups in cgroups
+constexpr std::size_t kMostThreads = 4'096;  // asked what they started
 
 std::optional<int> number(const std::string& text) {
   int out = 0;
@@ -33,14 +35,53 @@ void add_processes(Kernel& kernel, const std::string& folder, int depth,
   const auto names = kernel.list(folder);
   if (!names) return;
   for (const auto& name : *names) {
-    // Files have an interface's name before the dot, folders mostly a suffix:
-    // a folder is what has processes of its own to tell.
-    if (name.empty() || name[0] == '.' || name.rfind("cgroup.", 0) == 0 ||
-        name.rfind("memory.", 0) == 0 || name.rfind("cpu", 0) == 0) {
-      continue;
+    // Whatever its name: of a file, no processes can be read.
+    if (name != "." && name != "..") {
+      add_processes(kernel, folder + "/" + name, depth - 1, into);
     }
-    add_processes(kernel, folder + "/" + name, depth - 1, into);
   }
+}
+
+std::set<int> in_cgroup(Kernel& kernel, const std::string& cgroup) {
+  std::set<int> out;
+  if (cgroup.empty()) return out;
+  const std::string path = cgroup[0] == '/' ? cgroup.substr(1) : cgroup;
+  // v2 (or the unified part of a hybrid), then v1's memory controller.
+  for (const char* const root :
+       {"sys/fs/cgroup/", "sys/fs/cgroup/unified/", "sys/fs/cgroup/memory/"}) {
+    add_processes(kernel, root + path, kDeepest, out);
+    if (!out.empty()) break;
+  }
+  return out;
+}
+
+// Nothing when the rule does not mean it. A kernel thread has no memory.
+std::optional<Bytes> resident_if_meant(Kernel& kernel, const TargetRule& rule,
+                                       int pid, const std::set<int>& group) {
+  if (!rule.cgroup.empty() && !group.contains(pid)) return {};
+  const std::string base = "proc/" + std::to_string(pid);
+  if (!rule.exe.empty()) {
+    const auto exe = kernel.read_link(base + "/exe");
+    if (!exe) return {};
+    const bool whole = rule.exe.find('/') != std::string::npos;
+    const auto slash = exe->rfind('/');
+    const auto last =
+        slash == std::string::npos ? *exe : exe->substr(slash + 1);
+    if ((whole ? *exe : last) != rule.exe) return {};
+  }
+  const auto status = kernel.read_file(base + "/status");
+  if (!status) return {};
+  // "Uid: real effective saved filesystem"
+  if (rule.user && status_word(*status, "Uid", 2) != *rule.user) return {};
+  const auto resident = status_word(*status, "VmRSS", 1);
+  if (!resident) return {};
+  return *resident * 1024;
+}
+
+// Whatever it runs, wherever it was put.
+std::optional<TargetRule> rule_for_children(const TargetRule& rule) {
+  if (!rule.children) return {};
+  return TargetRule{.least = rule.least, .share = rule.share};
 }
 
 }  // namespace
@@ -59,101 +100,129 @@ Status check_rule(const TargetRule& rule) {
   return {};
 }
 
-std::set<int> TargetFinder::in_cgroup(const std::string& cgroup) {
-  std::set<int> out;
-  if (cgroup.empty()) return out;
-  const std::string path = cgroup[0] == '/' ? cgroup.substr(1) : cgroup;
-  // v2 (or the unified part of a hybrid), then v1's memory controller.
-  for (const char* const root :
-       {"sys/fs/cgroup/", "sys/fs/cgroup/unified/", "sys/fs/cgroup/memory/"}) {
-    add_processes(kernel_, root + path, kDeepest, out);
-    if (!out.empty()) break;
-  }
-  return out;
-}
+// One look: what it has found, and what some rule has meant already.
+class TargetFinder::Look {
+ public:
+  Look(TargetFinder& finder, const std::vector<int>& managed)
+      : finder_(finder), managed_(managed) {}
 
-std::optional<Bytes> TargetFinder::resident_if_meant(
-    const TargetRule& rule, int pid, const std::set<int>& group) {
-  if (!rule.cgroup.empty() && !group.contains(pid)) return {};
-  const std::string base = "proc/" + std::to_string(pid);
-  if (!rule.exe.empty()) {
-    const auto exe = kernel_.read_link(base + "/exe");
-    if (!exe) return {};
-    const bool whole = rule.exe.find('/') != std::string::npos;
-    const auto slash = exe->rfind('/');
-    const auto last =
-        slash == std::string::npos ? *exe : exe->substr(slash + 1);
-    if ((whole ? *exe : last) != rule.exe) return {};
+  // What a rule means, of all processes or of those in its cgroup.
+  void by_rules() {
+    std::vector<std::set<int>> groups;
+    std::set<int> candidates;
+    bool whole = false;  // some rule may be about any process
+    for (const auto& rule : finder_.rules_) {
+      groups.push_back(in_cgroup(finder_.kernel_, rule.cgroup));
+      candidates.insert(groups.back().begin(), groups.back().end());
+      whole = whole || rule.cgroup.empty();
+    }
+    if (whole) add_all(candidates);
+    for (const int pid : candidates) {
+      const auto started = candidate(pid);
+      for (std::size_t i = 0; started && i < groups.size(); ++i) {
+        if (take(pid, *started, finder_.rules_[i], groups[i])) break;
+      }
+    }
   }
-  const auto status = kernel_.read_file(base + "/status");
-  if (!status) return {};
-  // "Uid: real effective saved filesystem"
-  if (rule.user && status_word(*status, "Uid", 2) != *rule.user) return {};
-  const auto resident = status_word(*status, "VmRSS", 1);
-  if (!resident) return {};
-  return *resident * 1024;
-}
+
+  // What those that are known started, and what that started.
+  void by_parents() {
+    std::size_t threads = kMostThreads;
+    std::size_t left = kMostFollowed;
+    std::vector<int> parents;
+    for (const auto& [pid, known] : finder_.known_) parents.push_back(pid);
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      const auto rule = finder_.known_.at(parents[i]).children;
+      if (!rule) continue;
+      for (const int child :
+           children_of(finder_.kernel_, parents[i], threads)) {
+        if (left == 0) return;
+        --left;
+        const bool was_known = finder_.known_.contains(child);
+        const auto started = candidate(child);
+        if (!started || !take(child, *started, *rule, {})) continue;
+        if (!was_known) parents.push_back(child);
+      }
+    }
+  }
+
+  std::vector<Found> found() { return std::move(found_); }
+
+ private:
+  void add_all(std::set<int>& into) const {
+    const auto names = finder_.kernel_.list("proc");
+    if (!names) return;
+    for (const auto& name : *names) {
+      if (const auto pid = number(name)) into.insert(*pid);
+    }
+  }
+
+  // When it was started, if it is one that may be found.
+  std::optional<std::uint64_t> candidate(int pid) {
+    if (taken_.contains(pid)) return {};
+    if (found_.size() >= kMostFound) return {};
+    if (std::ranges::find(managed_, pid) != managed_.end()) return {};
+    if (pid == ::getpid()) return {};  // whom a rule means by "user"
+    const auto process = read_process(finder_.kernel_, pid);
+    if (!process || process->kernel_thread || process->zombie) return {};
+    const auto given_up = finder_.given_up_.find(pid);
+    if (given_up != finder_.given_up_.end() &&
+        given_up->second == process->started) {
+      return {};
+    }
+    return process->started;
+  }
+
+  // Whether the rule means it. A small launcher is not found, but known: what
+  // it starts is followed.
+  bool take(int pid, std::uint64_t started, const TargetRule& rule,
+            const std::set<int>& group) {
+    const auto resident = resident_if_meant(finder_.kernel_, rule, pid, group);
+    if (!resident) return false;
+    taken_.insert(pid);
+    if (finder_.known_.contains(pid) || finder_.known_.size() < kMostFollowed) {
+      finder_.known_[pid] = {started, rule_for_children(rule)};
+    }
+    if (*resident >= rule.least) found_.push_back({pid, rule.share});
+    return true;
+  }
+
+  TargetFinder& finder_;
+  const std::vector<int>& managed_;
+  std::set<int> taken_;
+  std::vector<Found> found_;
+};
 
 std::vector<TargetFinder::Found> TargetFinder::look(
     const std::vector<int>& managed) {
-  std::vector<Found> out;
-  if (rules_.empty()) return out;
-  std::vector<std::set<int>> groups;
-  bool whole = false;  // some rule may be about any process
-  for (const auto& rule : rules_) {
-    groups.push_back(in_cgroup(rule.cgroup));
-    whole = whole || rule.cgroup.empty() || rule.children;
-  }
-  std::set<int> candidates;
-  for (const auto& group : groups)
-    candidates.insert(group.begin(), group.end());
-  if (const auto names = kernel_.list("proc"); names && whole) {
-    for (const auto& name : *names) {
-      if (const auto pid = number(name)) candidates.insert(*pid);
-    }
-  }
-  std::erase_if(found_by_, [&](const auto& one) {
-    return !candidates.contains(one.first);
-  });
-  std::erase_if(given_up_, [&](const auto& one) {
-    return !candidates.contains(one.first);
-  });
-  for (const int pid : candidates) {
-    if (out.size() >= kMostFound) break;
-    if (std::find(managed.begin(), managed.end(), pid) != managed.end()) {
-      continue;
-    }
-    if (pid == ::getpid()) continue;  // whom a rule means by "user"
+  forget_the_ended();
+  Look look(*this, managed);
+  if (!rules_.empty()) look.by_rules();
+  look.by_parents();
+  return look.found();
+}
+
+// Pids are used again: whoever has it now is somebody else.
+void TargetFinder::forget_the_ended() {
+  const auto ended = [&](int pid, std::uint64_t started) {
     const auto process = read_process(kernel_, pid);
-    if (!process || process->kernel_thread || process->zombie) continue;
-    const auto given_up = given_up_.find(pid);
-    if (given_up != given_up_.end()) {
-      if (given_up->second == process->started) continue;
-      given_up_.erase(given_up);
-    }
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-      const auto parent = found_by_.find(process->parent);
-      const bool child = rules_[i].children && parent != found_by_.end() &&
-                         parent->second == i;
-      TargetRule rule = rules_[i];
-      if (child) {  // whatever it runs, wherever it was put
-        rule.cgroup.clear();
-        rule.exe.clear();
-        rule.user.reset();
-      }
-      const auto resident = resident_if_meant(rule, pid, groups[i]);
-      if (!resident) continue;
-      // A small launcher's children are followed, too.
-      found_by_[pid] = i;
-      if (*resident >= rule.least) out.push_back({pid, rule.share});
-      break;
-    }
-  }
-  return out;
+    return !process || process->started != started;
+  };
+  std::erase_if(known_, [&](const auto& one) {
+    return ended(one.first, one.second.started);
+  });
+  std::erase_if(given_up_,
+                [&](const auto& one) { return ended(one.first, one.second); });
+}
+
+void TargetFinder::follow(int pid, const FastShare& share) {
+  const auto process = read_process(kernel_, pid);
+  if (!process || known_.size() >= kMostFollowed) return;
+  known_[pid] = {process->started, TargetRule{.share = share}};
 }
 
 void TargetFinder::give_up(int pid) {
-  found_by_.erase(pid);
+  known_.erase(pid);
   const auto process = read_process(kernel_, pid);
   if (process) given_up_[pid] = process->started;
 }

@@ -2,9 +2,11 @@
 //
 // A rule names a cgroup (v1 or v2, those below it included), a program, a user,
 // or several of these, which then must all hold; so pods, services and
-// "whatever python3 of user alice" are found as they come, and children of a
-// managed process where the rule says so. Looking costs one read of /proc a
-// process: the caller looks every few windows.
+// "whatever python3 of user alice" are found as they come, and children of what
+// was found where the rule says so; whoever names a process himself may have
+// its children followed, too. Looking costs a read a process of the host where
+// a rule names no cgroup, and one a thread of what is followed: the caller
+// looks every few windows.
 //
 // Thread safety: none. Never fatal: what cannot be read is not found.
 #pragma once
@@ -27,7 +29,7 @@ struct TargetRule {
   std::string exe = {};     // a whole path, or the name of its last part
   std::optional<std::uint32_t> user = {};  // effective user id
   Bytes least = Bytes{64} << 20;  // resident; smaller ones are not worth it
-  bool children = true;           // of those that are managed by this rule
+  bool children = true;           // of those that this rule found
   FastShare share = {};
 };
 
@@ -37,7 +39,8 @@ Status check_rule(const TargetRule& rule);
 
 class TargetFinder {
  public:
-  static constexpr std::size_t kMostFound = 256;
+  static constexpr std::size_t kMostFound = 256;       // in one look
+  static constexpr std::size_t kMostFollowed = 1'024;  // at a time
 
   TargetFinder(Kernel& kernel, std::vector<TargetRule> rules)
       : kernel_(kernel), rules_(std::move(rules)) {}
@@ -48,6 +51,8 @@ class TargetFinder {
   };
   /// Those not in `managed`, that were not given up. At most kMostFound.
   std::vector<Found> look(const std::vector<int>& managed);
+  /// From now on finds what this process starts, each with its share.
+  void follow(int pid, const FastShare& share);
   /// It cannot be managed: it is not found again (nor is its pid, as long as
   /// the same process has it).
   void give_up(int pid);
@@ -55,14 +60,18 @@ class TargetFinder {
   const std::vector<TargetRule>& rules() const { return rules_; }
 
  private:
-  std::set<int> in_cgroup(const std::string& cgroup);
-  // Nothing when the rule does not mean it. A kernel thread has no memory.
-  std::optional<Bytes> resident_if_meant(const TargetRule& rule, int pid,
-                                         const std::set<int>& group);
+  // A process that a rule meant, or the child of one.
+  struct Known {
+    std::uint64_t started = 0;
+    std::optional<TargetRule> children;  // the rule for them
+  };
+  class Look;
+
+  void forget_the_ended();
 
   Kernel& kernel_;
   std::vector<TargetRule> rules_;
-  std::map<int, std::size_t> found_by_;    // pid -> rule
+  std::map<int, Known> known_;             // by pid
   std::map<int, std::uint64_t> given_up_;  // pid -> started
 };
 

@@ -71,7 +71,7 @@ Result<bool> Target::ask_about(std::span<const ObjectId> ids) {
   std::vector<Address> pages;
   std::vector<std::size_t> ends;
   bool changed = false;
-  HugePages huge(*kernel_, process_.pid);
+  HugePages huge(*kernel_, memory_id_);
   while (!ids.empty()) {
     pages.clear();
     ends.clear();
@@ -80,7 +80,7 @@ Result<bool> Target::ask_about(std::span<const ObjectId> ids) {
                     [&](Address page) { pages.push_back(page); });
       ends.push_back(pages.size());
     }
-    const auto nodes = page_nodes(*kernel_, process_.pid, pages);
+    const auto nodes = page_nodes(*kernel_, memory_id_, pages);
     if (!nodes) return nodes.error();
     std::size_t page = 0;
     for (std::size_t i = 0; i < ends.size(); ++i) {

@@ -1,5 +1,4 @@
 // thermoclined: manages the memory of processes until told to stop.
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "daemon/log_format.h"
 #include "daemon/own_memory.h"
 #include "daemon/report.h"
 #include "daemon/rights.h"
@@ -69,15 +69,6 @@ Status write_report(const ParsedSettings& parsed, const Service& service) {
   return io("report file " + settings.report + " cannot be written");
 }
 
-// For a terminal with the time; the journal has its own.
-void set_up_log(const std::string& level) {
-  spdlog::set_default_logger(spdlog::stderr_color_mt("thermoclined"));
-  if (std::getenv("JOURNAL_STREAM") != nullptr) {
-    spdlog::set_pattern("%l: %v");
-  }
-  spdlog::set_level(spdlog::level::from_str(level));
-}
-
 Status run(const ParsedSettings& parsed,
            const std::function<Result<Settings>()>& reread, int signals) {
   const auto& settings = parsed.settings;
@@ -95,7 +86,7 @@ Status run(const ParsedSettings& parsed,
     if (auto status = check_pids(*kernel, **service, settings); !status) {
       return status;
     }
-    for (const auto& line : (*service)->notices()) {
+    for (const auto& line : (*service)->notices().lines()) {
       std::printf("note: %s\n", line.c_str());
     }
     std::printf("all is well: policy %s, machine %s, %zu tiers, %zu targets\n",

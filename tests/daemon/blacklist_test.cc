@@ -38,6 +38,17 @@ TEST_F(BlacklistTest, WhatIsSharedOrForbiddenRestsLong) {
   EXPECT_FALSE(list.resting(kPage, 256));
 }
 
+TEST_F(BlacklistTest, NothingRestsForEver) {
+  std::int64_t window = 0;
+  std::int64_t rest = 0;
+  for (int i = 0; i < 10; ++i) {
+    list.failed(pages(kPage, 1), EACCES, window);
+    for (rest = 0; list.resting(kPage, window + rest);) ++rest;
+    window += rest;
+  }
+  EXPECT_EQ(rest, 1024);
+}
+
 TEST_F(BlacklistTest, AFullNodeOrADeadProcessIsNotThePagesFault) {
   list.failed(pages(kPage, 1), ENOMEM, 0);
   list.failed(pages(kPage, 1), ESRCH, 0);

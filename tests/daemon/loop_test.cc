@@ -228,7 +228,7 @@ TEST_F(LoopTest, AnswersEveryoneWhileItDecidesAndMoves) {
   EXPECT_TRUE(std::is_sorted(heard.begin(), heard.end()));
   EXPECT_GT(service->moves().moved_bytes(), 0u);
   EXPECT_GT(writes, 0);
-  const auto& notices = service->notices();
+  const auto& notices = service->notices().lines();
   ASSERT_EQ(notices.size(), 1u) << "said once, however many targets come";
   for (const char* part :
        {"source none", "no page will move", "perf", "thermocline doctor"}) {

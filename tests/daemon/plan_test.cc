@@ -207,7 +207,8 @@ TEST_F(PlanTest, DriftGivesTheJobBackToTheOnlinePolicy) {
   EXPECT_FALSE(plan().in_force);
   EXPECT_EQ(plan().counts.drops, 1u);
   EXPECT_THAT(plan().why, HasSubstr("departs from the recorded step"));
-  EXPECT_THAT(service->notices(), Contains(HasSubstr("the plan is dropped")));
+  EXPECT_THAT(service->notices().lines(),
+              Contains(HasSubstr("the plan is dropped")));
   EXPECT_THAT(service->find(kPid)->explain(0), HasSubstr("online"));
 }
 
@@ -287,7 +288,7 @@ TEST_F(PlanTest, APolicyWithoutPlansGoesOnOnline) {
   start();
   service->follow_plans();
   EXPECT_THAT(plan().why, HasSubstr("no plan: this policy makes none"));
-  EXPECT_THAT(service->notices(), Contains(HasSubstr("makes none")));
+  EXPECT_THAT(service->notices().lines(), Contains(HasSubstr("makes none")));
   play(job(6).trace());
   EXPECT_FALSE(plan().in_force);
 }

@@ -41,8 +41,11 @@ class ScriptedKernel final : public Kernel {
   std::map<std::string, std::string> files;
   std::map<std::string, std::uint64_t> words;  // "path@offset"
   std::map<std::string, std::string> links;
-  std::set<int> claimed;            // by another daemon
-  std::set<std::string> forbidden;  // files that may not be read
+  std::set<int> claimed;               // by another daemon
+  std::set<std::string> forbidden;     // files that may not be read
+  std::map<std::string, Nanos> takes;  // to read a file
+  bool may_move_shared = true;
+  bool moves_shared = false;
   Nanos time = 0;
   std::vector<Call> calls;
   std::uint64_t reads = 0;
@@ -57,8 +60,17 @@ class ScriptedKernel final : public Kernel {
     return nodes.empty() ? query(pages, status) : move(pages, nodes, status);
   }
 
+  Status move_shared() override {
+    if (!may_move_shared) return permission("CAP_SYS_NICE is missing");
+    moves_shared = true;
+    return {};
+  }
+
   Result<std::string> read_file(const std::string& path) override {
     ++reads;
+    if (const auto slow = takes.find(path); slow != takes.end()) {
+      time += slow->second;
+    }
     if (forbidden.contains(path)) return permission(path + ": denied");
     const auto found = files.find(path);
     if (found == files.end()) return not_found(path + ": no such file");

@@ -251,7 +251,7 @@ TEST(StateKeeper, AFailingDiskIsSaidOnce) {
     ::usleep(1000);
   }
   int said = 0;
-  for (const auto& line : running.service->notices()) {
+  for (const auto& line : running.service->notices().lines()) {
     said += line == "the state is not kept: no room" ? 1 : 0;
   }
   EXPECT_EQ(said, 1);

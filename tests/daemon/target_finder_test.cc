@@ -18,8 +18,8 @@ class TargetFinderTest : public ::testing::Test {
                int resident_mib = 100) {
     const auto base = "proc/" + std::to_string(pid);
     kernel.add_process(pid, kBase, 64, 1);
-    auto& stat = kernel.files[base + "/stat"];
-    stat.replace(stat.find(" S 1 ") + 3, 1, std::to_string(parent));
+    kernel.files["proc/" + std::to_string(parent) + "/task/1/children"] +=
+        std::to_string(pid) + " ";
     kernel.links[base + "/exe"] = exe;
     kernel.files[base + "/status"] =
         "Name: x\nUid:\t0\t" + std::to_string(user) + "\t0\t0\nVmRSS:\t" +
@@ -64,6 +64,9 @@ TEST_F(TargetFinderTest, ByCgroupOfEitherVersionWithThoseBelow) {
   process(9, 1, "/a");
   kernel.files["sys/fs/cgroup/jobs/cgroup.procs"] = "7\n";
   kernel.files["sys/fs/cgroup/jobs/one.scope/cgroup.procs"] = "8\n";
+  kernel.files["sys/fs/cgroup/named/cpu-only/cgroup.procs"] = "9\n";
+  kernel.files["sys/fs/cgroup/named/cgroup.procs"] = "";
+  EXPECT_EQ(look({{.cgroup = "named"}}), (Pids{9}));
   EXPECT_EQ(look({{.cgroup = "jobs"}}), (Pids{7, 8}));
   EXPECT_EQ(look({{.cgroup = "/jobs/one.scope"}}), (Pids{8}));
   EXPECT_TRUE(look({{.cgroup = "others"}}).empty());
@@ -97,6 +100,35 @@ TEST_F(TargetFinderTest, ChildrenOfASmallLauncherAreFollowed) {
   process(10, 1, "/usr/bin/python3");
   TargetFinder finder(kernel, {{.exe = "mpirun"}});
   EXPECT_EQ(pids(finder.look({})), (Pids{9}));
+}
+
+TEST_F(TargetFinderTest, WhatAProcessStartsIsFollowedWhereThatIsAsked) {
+  process(7, 1, "/bin/sh", 1000, 2);
+  process(8, 7, "/usr/bin/env", 1001, 2);
+  process(9, 8, "/usr/bin/python3", 1001);
+  process(10, 1, "/usr/bin/python3");
+  TargetFinder finder(kernel, {});
+  EXPECT_TRUE(finder.look({7}).empty());
+  finder.follow(7, {3, 0});
+  const auto found = finder.look({7});
+  EXPECT_EQ(pids(found), (Pids{9}));
+  EXPECT_EQ(found[0].share.weight, 3);
+  EXPECT_TRUE(finder.look({7, 9}).empty());
+  // Nor do the children of another process that has its pid now.
+  kernel.files["proc/7/stat"] = ScriptedKernel::stat_line(7, "sh", 5000);
+  kernel.files["proc/8/stat"] = ScriptedKernel::stat_line(8, "env", 5000);
+  EXPECT_TRUE(finder.look({}).empty());
+}
+
+TEST_F(TargetFinderTest, AForkStormIsNotFollowedWithoutEnd) {
+  process(7, 1, "/bin/sh", 1000, 2);
+  for (int pid = 100; pid < 3000; ++pid) process(pid, 7, "/bin/true", 1000, 2);
+  TargetFinder finder(kernel, {});
+  finder.follow(7, {});
+  EXPECT_TRUE(finder.look({}).empty());
+  const auto before = kernel.reads;
+  EXPECT_TRUE(finder.look({}).empty());
+  EXPECT_LE(kernel.reads - before, 4 * TargetFinder::kMostFollowed);
 }
 
 TEST_F(TargetFinderTest, WhatWasGivenUpIsNotFoundAgain) {
@@ -134,18 +166,26 @@ TEST_F(TargetFinderTest, TheServiceManagesWhatIsFound) {
   service.end_window();
   EXPECT_EQ(service.pids(), (Pids{7}));
   EXPECT_EQ(service.find(7)->share().weight, 3);
-  ASSERT_EQ(service.notices().size(), 1u);
-  EXPECT_NE(service.notices()[0].find("another"), std::string::npos);
+  ASSERT_EQ(service.notices().lines().size(), 1u);
+  EXPECT_NE(service.notices().lines()[0].find("another"), std::string::npos);
   process(9, 1, "/usr/bin/python3");
   service.end_window();
   EXPECT_EQ(service.pids(), (Pids{7}));  // every other window
   service.end_window();
   EXPECT_EQ(service.pids(), (Pids{7, 9}));
-  EXPECT_EQ(service.notices().size(), 1u);  // told once
+  EXPECT_EQ(service.notices().lines().size(), 1u);  // told once
   ASSERT_TRUE(service.detach(9));
   service.end_window();
   service.end_window();
   EXPECT_EQ(service.pids(), (Pids{7}));  // it stays detached
+  // A process of its own choice, and what that starts.
+  process(20, 1, "/bin/sh", 1000, 2);
+  process(21, 20, "/opt/train");
+  ASSERT_TRUE(service.attach(20, FastShare{2, 0}));
+  service.end_window();
+  service.end_window();
+  EXPECT_EQ(service.pids(), (Pids{7, 20, 21}));
+  EXPECT_EQ(service.find(21)->share().weight, 2);
   options.find = {{}};
   EXPECT_FALSE(Service::make(kernel, scripted_machine(), options,
                              scripted(std::make_shared<Script>())));

@@ -46,6 +46,7 @@ TEST_F(TargetTest, KnowsWhatItHasJustSeenWholeInOneTier) {
   kernel.add_process(7, kBase, 192, 1);
   kernel.node_of[kBase] = 0;              // region 0 is in two tiers
   kernel.node_of.erase(kBase + kRegion);  // region 1 lacks a page
+  kernel.make_huge(7, 2 * kBase, 512);    // elsewhere: this kernel has them
   auto target = attach({.pages_per_window = 64, .pages_when_steady = 64});
   ASSERT_TRUE(target);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(target->refresh());  // all once
@@ -193,8 +194,33 @@ TEST_F(TargetTest, BoundMemoryIsSeenButMarked) {
   EXPECT_TRUE(target->bound(1));
   EXPECT_EQ(target->bytes(1), kRegion);
   Target::Options options;
-  options.move_bound = true;
+  options.tied.move_bound = true;
   EXPECT_FALSE(attach(options)->bound(1));
+}
+
+TEST_F(TargetTest, MemoryThatIsBoundLaterIsMarkedBeforeAnyMove) {
+  kernel.add_process(7, kBase, 128, 1);
+  kernel.files["proc/7/numa_maps"] = "40000000 default anon=128 N1=128\n";
+  auto target = attach();
+  ASSERT_TRUE(target);
+  EXPECT_FALSE(target->bound(1));
+  // mbind of the second half cuts the mapping in two.
+  kernel.files["proc/7/maps"] =
+      ScriptedKernel::maps_line(kBase, kBase + kRegion) +
+      ScriptedKernel::maps_line(kBase + kRegion, kBase + 2 * kRegion);
+  kernel.files["proc/7/numa_maps"] =
+      "40000000 default anon=64 N1=64\n40040000 bind:1 anon=64 N1=64\n";
+  ASSERT_TRUE(target->refresh());
+  EXPECT_FALSE(target->bound(0));
+  EXPECT_TRUE(target->bound(1));
+  // What cannot be read is not taken for free.
+  kernel.forbidden.insert("proc/7/numa_maps");
+  kernel.files["proc/7/maps"] +=
+      ScriptedKernel::maps_line(2 * kBase, 2 * kBase + kRegion);
+  ASSERT_TRUE(target->refresh());
+  EXPECT_TRUE(target->bound(0));
+  EXPECT_TRUE(target->bound(*target->find(2 * kBase)));
+  EXPECT_NE(target->tied_trouble().find("numa_maps"), std::string::npos);
 }
 
 TEST_F(TargetTest, AWindowAsksAboutABoundedNumberOfPages) {
@@ -268,7 +294,7 @@ TEST_F(TargetTest, LockedMemoryIsLeftAlone) {
   EXPECT_FALSE(target->bound(0));
   EXPECT_TRUE(target->bound(1));
   Target::Options options;
-  options.move_locked = true;
+  options.tied.move_locked = true;
   EXPECT_FALSE(attach(options)->bound(1));
 }
 

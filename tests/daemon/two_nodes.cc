@@ -2,14 +2,17 @@
 //
 // A child touches memory on the last node; a Service with a scripted sampler
 // is told that half of it is hot; then the kernel is asked where its pages
-// lie. Prints one line a check and a last line, exit status 0 when all pass,
-// 1 when one fails, 77 when the machine has only one memory node.
+// lie. Then what must be left alone: memory that the child binds or locks while
+// it is managed, and pages that it shares with a child of its own. Prints one
+// line a check and a last line, exit status 0 when all pass, 1 when one fails,
+// 77 when the machine has only one memory node.
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -50,12 +53,38 @@ class HalfHot final : public Policy {
   static inline bool demote_ = false;
 };
 
-// Touches memory on one node and sleeps. Returns its pid.
-int start_child(int node, bool huge, Address& where) {
+// A child that has touched memory on one node and sleeps.
+struct Child {
+  int pid = 0;
+  Address where = 0;
+  int told = -1;
+
+  // Lets it do its part, and waits until it has.
+  void wake() const {
+    ::kill(pid, SIGUSR1);
+    char byte = 0;
+    if (::read(told, &byte, 1) != 1) std::abort();
+  }
+  void end() const {
+    ::kill(-pid, SIGKILL);  // and what it started
+    ::waitpid(pid, nullptr, 0);
+    ::close(told);
+  }
+};
+
+// `part`: what it does with its memory each time it is woken.
+Child start_child(int node, bool huge, void (*part)(void*) = nullptr) {
   int tell[2];
   if (::pipe(tell) != 0) std::abort();
-  const int pid = ::fork();
-  if (pid == 0) {
+  Child out;
+  out.told = tell[0];
+  out.pid = ::fork();
+  if (out.pid == 0) {
+    ::setpgid(0, 0);
+    sigset_t wake;
+    ::sigemptyset(&wake);
+    ::sigaddset(&wake, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &wake, nullptr);
     auto* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ::madvise(memory, kBytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
@@ -65,14 +94,15 @@ int start_child(int node, bool huge, Address& where) {
     std::memset(memory, 7, kBytes);
     ::syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0);
     if (::write(tell[1], &memory, sizeof memory) < 0) ::_exit(1);
-    for (;;) ::pause();
+    for (int which = 0; ::sigwait(&wake, &which) == 0;) {
+      part(memory);
+      if (::write(tell[1], "x", 1) != 1) ::_exit(1);
+    }
+    ::_exit(1);
   }
-  void* memory = nullptr;
-  if (::read(tell[0], &memory, sizeof memory) < 0) std::abort();
-  ::close(tell[0]);
+  if (::read(tell[0], &out.where, sizeof out.where) < 0) std::abort();
   ::close(tell[1]);
-  where = reinterpret_cast<Address>(memory);
-  return pid;
+  return out;
 }
 
 Bytes on_tier(Kernel& kernel, const Machine& machine, int pid, Address start,
@@ -99,23 +129,30 @@ void feed(Service& service, Address start, Bytes bytes) {
   service.add(batch);
 }
 
-void try_one(Kernel& kernel, const Machine& machine, bool huge) {
-  const std::string name = huge ? "huge pages: " : "small pages: ";
-  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
-  Address where = 0;
-  const int pid =
-      start_child(machine.tiers[slowest].nodes.front(), huge, where);
-  check(on_tier(kernel, machine, pid, where, kBytes, slowest) == kBytes,
-        name + "all memory starts in the slowest tier");
+Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
+                                              const Machine& machine,
+                                              bool move_shared = false) {
   Service::Options options;
   options.allow_numa_balancing = true;
   options.move_thread = false;  // a window tells what was moved in it
-  auto service = Service::make(
+  options.target.move_shared = move_shared;
+  return Service::make(
       kernel, machine, options,
       [](const std::string&,
          const std::string&) -> Result<std::unique_ptr<Policy>> {
         return std::unique_ptr<Policy>(std::make_unique<HalfHot>());
       });
+}
+
+void try_one(Kernel& kernel, const Machine& machine, bool huge) {
+  const std::string name = huge ? "huge pages: " : "small pages: ";
+  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
+  const auto child = start_child(machine.tiers[slowest].nodes.front(), huge);
+  const int pid = child.pid;
+  const Address where = child.where;
+  check(on_tier(kernel, machine, pid, where, kBytes, slowest) == kBytes,
+        name + "all memory starts in the slowest tier");
+  auto service = make_service(kernel, machine);
   if (!service) {
     check(false, name + service.error().message);
   } else if (auto status = (*service)->attach(pid); !status) {
@@ -144,12 +181,90 @@ void try_one(Kernel& kernel, const Machine& machine, bool huge) {
     check(on_tier(kernel, machine, pid, where, kBytes / 2, 0) == 0,
           name + "and back in the slowest");
   }
-  ::kill(pid, SIGKILL);
-  ::waitpid(pid, nullptr, 0);
+  child.end();
   if (service) {
     (*service)->end_window();
     check((*service)->managed().empty(), name + "its end was noticed");
   }
+}
+
+// Of the first half, which is hot, the child ties down the second quarter of
+// the whole when it is already managed.
+void bind_a_quarter(void* memory) {
+  auto* const quarter = static_cast<char*>(memory) + kBytes / 4;
+  unsigned long mask = ~0ul;  // of all nodes: those it may have
+  int mode = 0;
+  ::syscall(SYS_get_mempolicy, &mode, &mask, sizeof mask * 8, nullptr,
+            MPOL_F_MEMS_ALLOWED);
+  if (::syscall(SYS_mbind, quarter, kBytes / 4, MPOL_BIND, &mask,
+                sizeof mask * 8, 0) != 0) {
+    ::_exit(2);
+  }
+}
+void lock_a_quarter(void* memory) {
+  if (::mlock(static_cast<char*>(memory) + kBytes / 4, kBytes / 4) != 0) {
+    ::_exit(2);
+  }
+}
+// Its child has all pages in common with it.
+void share_all(void*) {
+  if (::fork() == 0) {
+    for (;;) ::pause();
+  }
+}
+
+void tied(Kernel& kernel, const Machine& machine, const std::string& name,
+          void (*tie)(void*)) {
+  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
+  const auto child =
+      start_child(machine.tiers[slowest].nodes.front(), false, tie);
+  auto service = make_service(kernel, machine);
+  HalfHot::demote_ = false;
+  if (service && (*service)->attach(child.pid)) {
+    child.wake();
+    ::sleep(3);  // a window: looks take 1/200 of the time at most
+    feed(**service, child.where, kBytes / 2);
+    (*service)->end_window();
+    const auto fast = [&](int quarter) {
+      return on_tier(kernel, machine, child.pid,
+                     child.where + quarter * (kBytes / 4), kBytes / 4, 0);
+    };
+    check(fast(0) >= kBytes / 4 - (Bytes{256} << 10),
+          name + "what is free is moved");
+    check(fast(1) <= Bytes{256} << 10, name + "what is tied is not");
+  } else {
+    check(false, name + "is managed");
+  }
+  child.end();
+}
+
+void shared(Kernel& kernel, const Machine& machine, bool move_shared) {
+  const std::string name = move_shared ? "shared with a child, move_shared: "
+                                       : "shared with a child: ";
+  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
+  const auto child =
+      start_child(machine.tiers[slowest].nodes.front(), false, share_all);
+  auto service = make_service(kernel, machine, move_shared);
+  HalfHot::demote_ = false;
+  child.wake();
+  if (service && (*service)->attach(child.pid)) {
+    feed(**service, child.where, kBytes / 2);
+    const auto report = (*service)->end_window();
+    const Bytes fast =
+        on_tier(kernel, machine, child.pid, child.where, kBytes, 0);
+    if (move_shared) {
+      check(fast >= kBytes / 2, name + "its pages are moved");
+    } else {
+      check(fast == 0, name + "its pages are left where they are");
+      const auto refused = report.moves.failed.find(EACCES);
+      check(refused != report.moves.failed.end() &&
+                refused->second >= kBytes / 2 / kernel.page_bytes(),
+            name + "and counted as shared");
+    }
+  } else {
+    check(false, name + "is managed");
+  }
+  child.end();
 }
 
 int run() {
@@ -165,6 +280,10 @@ int run() {
   }
   try_one(*kernel, *machine, false);
   try_one(*kernel, *machine, true);
+  tied(*kernel, *machine, "bound later: ", bind_a_quarter);
+  tied(*kernel, *machine, "locked later: ", lock_a_quarter);
+  shared(*kernel, *machine, false);
+  shared(*kernel, *machine, true);
   std::printf("%s\n", failures == 0 ? "pass" : "fail");
   return failures == 0 ? 0 : 1;
 }

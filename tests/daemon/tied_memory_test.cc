@@ -1,0 +1,192 @@
+// Which memory its job tied down, and how often one may look.
+#include "daemon/tied_memory.h"
+
+#include <gtest/gtest.h>
+#include <numaif.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "tests/daemon/scripted_kernel.h"
+
+namespace thermocline {
+namespace {
+
+constexpr Nanos kSecond = 1'000'000'000;
+const std::string kPolicies = "proc/7/numa_maps";
+
+Area area(Address start, Address end) {
+  Area out;
+  out.start = start;
+  out.end = end;
+  out.permissions = "rw-p";
+  return out;
+}
+
+class TiedMemoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override { kernel.files[kPolicies] = "1000 default anon=1\n"; }
+  // A window of a second, with these areas.
+  void window(std::vector<Area> areas, bool changed = true) {
+    kernel.time += kSecond;
+    tied.see(7, areas, changed);
+  }
+  bool looks(std::vector<Area> areas, bool changed = true) {
+    // Whoever looks finds the first page tied.
+    kernel.files[kPolicies] = "1000 bind:0 anon=1\n";
+    window(areas, changed);
+    return tied.holds(areas[0]);
+  }
+
+  ScriptedKernel kernel;
+  TiedMemory tied{kernel, {}};
+  const Area one = area(0x1000, 0x3000);
+  const Area other = area(0x5000, 0x9000);
+};
+
+TEST_F(TiedMemoryTest, NewAreasAreLookedAtAtOnce) {
+  window({one});
+  EXPECT_FALSE(tied.holds(one));
+  EXPECT_FALSE(looks({one}, false)) << "nothing is new";
+  EXPECT_TRUE(looks({one, other}));
+}
+
+TEST_F(TiedMemoryTest, APartIsNewAndWhatHasGrownIsNot) {
+  window({one});
+  EXPECT_FALSE(looks({area(0x1000, 0x4000)})) << "its policy is the old one";
+  EXPECT_TRUE(looks({area(0x1000, 0x2000), area(0x2000, 0x3000)}));
+}
+
+TEST_F(TiedMemoryTest, NowAndThenItLooksAnyway) {
+  window({one});
+  for (int i = 1; i < 64; ++i) ASSERT_FALSE(looks({one}, false)) << i;
+  EXPECT_TRUE(looks({one}, false));
+}
+
+TEST_F(TiedMemoryTest, WhatIsLockedLaterIsSeenInTheNextWindow) {
+  window({one});
+  kernel.files["proc/7/status"] = "VmLck:\t       8 kB\n";
+  kernel.files["proc/7/smaps"] =
+      ScriptedKernel::maps_line(0x1000, 0x3000) + "VmFlags: rd wr lo ac\n";
+  window({one}, false);
+  EXPECT_TRUE(tied.holds(one));
+  kernel.files["proc/7/status"] = "VmLck:\t       0 kB\n";
+  window({one}, false);
+  EXPECT_FALSE(tied.holds(one));
+}
+
+TEST_F(TiedMemoryTest, LooksTakeLittleOfTheTime) {
+  kernel.takes[kPolicies] = kSecond / 10;
+  Nanos looked = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const Address start = 0x1000 + 0x1000 * static_cast<Address>(i);
+    const Nanos began = kernel.time;
+    window({area(start, start + 0x1000)});
+    looked += kernel.time - began - kSecond;
+  }
+  EXPECT_GT(looked, 0);
+  EXPECT_LE(looked, kernel.time / 190);
+}
+
+TEST_F(TiedMemoryTest, ProcessesThatTieAreNotTrustedWithWhatIsNew) {
+  kernel.takes[kPolicies] = kSecond;  // the next look must wait
+  window({one});
+  window({one, other});
+  EXPECT_FALSE(tied.holds(other)) << "it has tied nothing so far";
+  TiedMemory ties(kernel, {});
+  kernel.files[kPolicies] = "f000 bind:0 anon=1\n";
+  ties.see(7, std::vector<Area>{one}, true);
+  EXPECT_FALSE(ties.holds(one));
+  ties.see(7, std::vector<Area>{one, other}, true);
+  EXPECT_FALSE(ties.holds(one));
+  EXPECT_TRUE(ties.holds(other));
+  kernel.time += 201 * kSecond;
+  ties.see(7, std::vector<Area>{one, other}, false);
+  EXPECT_FALSE(ties.holds(other)) << "looked at by now";
+}
+
+TEST_F(TiedMemoryTest, WhatCannotBeReadIsTied) {
+  kernel.forbidden.insert(kPolicies);
+  window({one});
+  EXPECT_TRUE(tied.holds(one));
+  EXPECT_NE(tied.trouble().find("\"move_bound\": true"), std::string::npos);
+  kernel.forbidden.clear();
+  window({one}, false);
+  EXPECT_FALSE(tied.holds(one));
+  EXPECT_EQ(tied.trouble(), "");
+  // And of what it locked.
+  kernel.files["proc/7/status"] = "VmLck:\t       8 kB\n";
+  kernel.forbidden.insert("proc/7/smaps");
+  window({one}, false);
+  EXPECT_TRUE(tied.holds(one));
+  EXPECT_NE(tied.trouble().find("\"move_locked\": true"), std::string::npos);
+}
+
+TEST_F(TiedMemoryTest, AKernelWithoutPoliciesTiesNothing) {
+  kernel.files.erase(kPolicies);
+  window({one});
+  EXPECT_FALSE(tied.holds(one));
+  EXPECT_EQ(tied.trouble(), "");
+}
+
+TEST_F(TiedMemoryTest, WhoMayMoveAllDoesNotLook) {
+  TiedMemory all(kernel, {true, true});
+  const auto before = kernel.reads;
+  EXPECT_FALSE(all.see(7, std::vector<Area>{one}, true));
+  EXPECT_EQ(kernel.reads, before);
+  EXPECT_FALSE(all.holds(one));
+}
+
+// As this kernel tells of this process.
+class TiedOnThisKernel : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kBytes = std::size_t{1} << 20;
+  void SetUp() override {
+    memory = ::mmap(nullptr, 3 * kBytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    std::memset(memory, 1, 3 * kBytes);
+  }
+  void TearDown() override { ::munmap(memory, 3 * kBytes); }
+  char* middle() const { return static_cast<char*>(memory) + kBytes; }
+  // Whether the middle is tied, and its neighbours are not, as soon as a look
+  // may be taken: 200 times what the last one took.
+  bool soon(bool wanted) {
+    for (int i = 0; i < 600; ++i) {
+      const auto maps = parse_maps(*kernel->read_file("proc/self/maps"));
+      tied.see(::getpid(), maps.areas, true);
+      const auto at = [&](const char* place) {
+        const auto address = reinterpret_cast<Address>(place);
+        return tied.holds(*std::ranges::find_if(
+            maps.areas, [&](const Area& one) { return address < one.end; }));
+      };
+      if (at(middle()) == wanted && !at(middle() - 1) &&
+          !at(middle() + kBytes)) {
+        return true;
+      }
+      ::usleep(100'000);
+    }
+    return false;
+  }
+
+  const std::unique_ptr<Kernel> kernel = open_kernel();
+  TiedMemory tied{*kernel, {.every = 1}};  // as often as it may
+  void* memory = nullptr;
+};
+
+TEST_F(TiedOnThisKernel, WhatIsBoundOrLockedInTheMiddle) {
+  EXPECT_TRUE(soon(false));
+  const unsigned long node = 1;
+  ASSERT_EQ(::mbind(middle(), kBytes, MPOL_BIND, &node, 64, 0), 0);
+  EXPECT_TRUE(soon(true));
+  ASSERT_EQ(::mbind(middle(), kBytes, MPOL_DEFAULT, nullptr, 0, 0), 0);
+  EXPECT_TRUE(soon(false));
+  ASSERT_EQ(::mlock(middle(), kBytes), 0);
+  EXPECT_TRUE(soon(true));
+}
+
+}  // namespace
+}  // namespace thermocline
