@@ -27,8 +27,10 @@ write to them elsewhere is found by PyTorch's own count of writes, and fails the
 save; one through .data is not counted: call pool.before_update() before it.
 
 A state is made of dicts, lists, tuples, numbers, strings, None and tensors, as
-state_dict() gives. Tensors are saved as they lie in memory; the rest as JSON.
-Nothing is pickled, so that a pool from elsewhere can be read without fear.
+state_dict() gives; keys of dicts are str, int, float, bool or None. Tensors are
+saved as they lie in memory, named by their keys ("model.0.weight"; a name that
+is taken gets "#2"); the rest as JSON. Nothing is pickled, so that a pool from
+elsewhere can be read without fear.
 
 With a thermoclined on the machine, share its budget, as C++ does (bandwidth.h):
 
@@ -117,18 +119,36 @@ def _library():
     return library
 
 
+def _free_name(name, taken):
+    """A name that the library takes and no other piece has."""
+    name = name.encode(errors="replace").decode().replace("\0", "?") or "tensor"
+    out, again = name, 1
+    while out in taken or out == STRUCTURE:
+        again += 1
+        out = f"{name}#{again}"
+    return out
+
+
 def _flatten(value, name, tensors):
     """The value as JSON; its tensors go to `tensors` by name."""
+    def inside(key, one):
+        return _flatten(one, f"{name}.{key}" if name else str(key), tensors)
+
     if isinstance(value, torch.Tensor):
+        name = _free_name(name, tensors)
         tensors[name] = value.detach().cpu().contiguous()
         return {"tensor": name}
     if isinstance(value, dict):
-        return {"dict": [[key, _flatten(one, f"{name}.{key}", tensors)]
-                         for key, one in value.items()]}
+        for key in value:
+            if not (key is None or isinstance(key, (str, int, float))):
+                raise Error(
+                    f"{name or 'the state'} has the key {key!r}, a "
+                    f"{type(key).__name__}; keys are saved that are str, int, "
+                    "float, bool or None: use str() of it")
+        return {"dict": [[key, inside(key, one)] for key, one in value.items()]}
     if isinstance(value, (list, tuple)):
         kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [_flatten(one, f"{name}.{i}", tensors)
-                       for i, one in enumerate(value)]}
+        return {kind: [inside(i, one) for i, one in enumerate(value)]}
     if isinstance(value, float):
         return {"float": value.hex()}
     if value is None or isinstance(value, (bool, int, str)):
@@ -140,7 +160,8 @@ def _flatten(value, name, tensors):
 def _unflatten(node, tensors):
     kind, value = next(iter(node.items()))
     if kind == "tensor":
-        return tensors[value]
+        # Pools of before have names without the dots that they began with.
+        return tensors[value if value in tensors else value.lstrip(".")]
     if kind == "dict":
         return {key: _unflatten(one, tensors) for key, one in value}
     if kind in ("list", "tuple"):
@@ -158,7 +179,7 @@ def _pieces(state):
     for i, (name, tensor) in enumerate(tensors.items()):
         shape = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
         kept.append(shape)
-        out[i] = _Piece(name.lstrip(".").encode(),
+        out[i] = _Piece(name.encode(),
                         str(tensor.dtype).replace("torch.", "").encode(), shape,
                         tensor.dim(), tensor.data_ptr(),
                         tensor.numel() * tensor.element_size())
@@ -343,7 +364,7 @@ class Pool:
                 raise Error(f"{name} has not the size that its shape takes")
             if piece.size:
                 ctypes.memmove(tensor.data_ptr(), piece.bytes, piece.size)
-            tensors["." + name] = tensor
+            tensors[name] = tensor
         if structure is None:
             raise Error("the checkpoint was not saved from Python")
         return step.value, _unflatten(json.loads(structure), tensors)
