@@ -2,13 +2,10 @@
 //
 //   checksum_moves [MOVES [MIB [THREADS]]]
 //
-// A child whose threads write and verify every byte of its memory, over and
-// over, while its pages are moved between all memory nodes by what the daemon
-// moves with, until MOVES pages have been moved (default 200,000; MIB 32,
-// THREADS 2). Seven eighths of the memory may be huge pages. Every page has a
-// pattern of its own and a count of how often it was rewritten, so that a page
-// lost, torn, swapped with another or taken back to an older state is seen. The
-// mover waits until as many pages were verified as it has moved.
+// A checksumming target (checksum_target.h) as a child, while its pages are
+// moved between all memory nodes by what the daemon moves with, until MOVES
+// pages have been moved (default 200,000; MIB 32, THREADS 2). The mover waits
+// until as many pages were verified as it has moved.
 //
 // Counted is a page that lay on another node before and lies on the one that it
 // was sent to now; what a huge page takes along is not. On a host with one node
@@ -17,16 +14,11 @@
 // table; exit status 0 when no byte was wrong, 1 when one was, 2 when it could
 // not run. SIGTERM and SIGINT end it early, with the verdict on what was moved
 // by then.
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -35,89 +27,10 @@
 #include "daemon/page_moves.h"
 #include "daemon/tier_move.h"
 #include "daemon/work.h"
+#include "tests/daemon/checksum_target.h"
 
 namespace thermocline {
 namespace {
-
-constexpr Bytes kPage = 4096;
-constexpr Bytes kHuge = 2 << 20;
-constexpr Bytes kBase = 8;  // one part in so many has no huge pages
-constexpr std::size_t kWords = kPage / sizeof(std::uint64_t);
-
-// What parent and child both see.
-struct Board {
-  std::atomic<std::uint64_t> memory{0};
-  std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> moved{0};     // pages
-  std::atomic<std::uint64_t> verified{0};  // pages
-  std::atomic<std::uint64_t> wrong{0};     // words
-};
-
-// Word W of a page is start + W * kStep: cheap, for the moves are what should
-// take the time.
-constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
-
-std::uint64_t start_of(std::uint64_t page, std::uint64_t round) {
-  const std::uint64_t x = ((page << 32) ^ round) * 0xbf58476d1ce4e5b9;
-  return x ^ (x >> 29);
-}
-
-// Verifies its pages and rewrites them for the next round, until told to stop.
-void verify(Board& board, std::uint64_t* memory, std::size_t first,
-            std::size_t last, std::uint64_t ahead) {
-  for (std::uint64_t round = 0; !board.stop; ++round) {
-    for (std::size_t page = first; page < last; ++page) {
-      volatile std::uint64_t* const words = memory + page * kWords;
-      std::uint64_t was = start_of(page, round);
-      std::uint64_t will = start_of(page, round + 1);
-      std::uint64_t wrong = 0;
-      for (std::size_t w = 0; w < kWords; ++w, was += kStep, will += kStep) {
-        wrong += words[w] != was;
-        words[w] = will;
-      }
-      board.wrong += wrong;
-      ++board.verified;
-      // Ahead of the mover by a round at most: what takes the time is to be
-      // the moves. (Where virtual CPUs take turns, a pause is the other's.)
-      do {
-        __builtin_ia32_pause();
-      } while (board.verified > board.moved + ahead && !board.stop &&
-               ::sched_yield() == 0);
-    }
-  }
-}
-
-[[noreturn]] void be_target(Board& board, Bytes bytes, int threads) {
-  // It ends when the mover says so, or with it; Ctrl-C is for the mover.
-  std::signal(SIGINT, SIG_IGN);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  void* const room = ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) ::_exit(3);
-  auto* const memory = reinterpret_cast<std::uint64_t*>(
-      (reinterpret_cast<std::uintptr_t>(room) + kHuge - 1) / kHuge * kHuge);
-  ::madvise(memory, bytes - bytes / kBase, MADV_HUGEPAGE);
-  ::madvise(memory + (bytes - bytes / kBase) / 8, bytes / kBase,
-            MADV_NOHUGEPAGE);
-  const std::size_t pages = bytes / kPage;
-  for (std::size_t page = 0; page < pages; ++page) {
-    std::uint64_t word = start_of(page, 0);
-    for (std::size_t w = 0; w < kWords; ++w, word += kStep) {
-      memory[page * kWords + w] = word;
-    }
-  }
-  board.memory = reinterpret_cast<std::uint64_t>(memory);
-  std::vector<std::thread> all;
-  const auto count = static_cast<std::size_t>(threads);
-  for (std::size_t i = 0; i < count; ++i) {
-    all.emplace_back([&, i] {
-      verify(board, memory, pages * i / count, pages * (i + 1) / count,
-             4 * pages);
-    });
-  }
-  for (auto& one : all) one.join();
-  ::_exit(0);
-}
 
 std::vector<int> nodes_with_memory(Kernel& kernel) {
   std::vector<int> out;
@@ -209,12 +122,12 @@ Count shuttle(Kernel& kernel, int pid, Board& board, std::size_t pages,
     const std::size_t run = 1 + random() % (4 * kPagesPerMove);
     const std::size_t first = random() % pages;
     // Not both kinds of memory in one order.
-    const std::size_t border = pages - pages / kBase;
+    const std::size_t border = pages - pages / kTargetBase;
     const std::size_t end = first < border ? border : pages;
     MoveOrder order;
     order.to = static_cast<TierId>(random() % nodes.size());
     for (std::size_t i = first; i < std::min(end, first + run); ++i) {
-      order.pages.push_back(board.memory + i * kPage);
+      order.pages.push_back(board.memory + i * kTargetPage);
     }
     ++count.orders;
     count.asked += order.pages.size();
@@ -236,38 +149,27 @@ Count shuttle(Kernel& kernel, int pid, Board& board, std::size_t pages,
   return count;
 }
 
-// Each page once more, after the last move. False when the target has gone.
-bool verify_all(Board& board, int pid, std::size_t pages) {
-  const auto seen = board.verified.load();
-  board.moved = seen + 2 * pages;
-  while (board.verified < seen + 2 * pages) {
-    if (::waitpid(pid, nullptr, WNOHANG) != 0) return false;
-    ::usleep(1000);
-  }
-  return true;
-}
-
 int run(std::uint64_t moves, Bytes bytes, int threads) {
-  void* const shared = ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return 2;
-  auto& board = *new (shared) Board;
+  Board* const shared = make_board();
+  if (shared == nullptr) return 2;
+  Board& board = *shared;
   const auto kernel = open_kernel();
   auto nodes = nodes_with_memory(*kernel);
   if (nodes.empty()) nodes = {0};
   const int pid = ::fork();
   if (pid < 0) return 2;
-  if (pid == 0) be_target(board, bytes, threads);
+  if (pid == 0) be_target(board, bytes, threads, 4 * (bytes / kTargetPage));
   while (board.memory == 0 && ::waitpid(pid, nullptr, WNOHANG) == 0) {
     ::usleep(1000);
   }
   std::printf("target %d\n", pid);
   std::fflush(stdout);
   const auto began = std::chrono::steady_clock::now();
-  const auto count = shuttle(*kernel, pid, board, bytes / kPage, nodes, moves);
+  const auto count =
+      shuttle(*kernel, pid, board, bytes / kTargetPage, nodes, moves);
   const std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - began;
-  bool ended = verify_all(board, pid, bytes / kPage);
+  bool ended = verify_all(board, pid, bytes);
   board.stop = true;
   int status = 0;
   ended = ended && ::waitpid(pid, &status, 0) == pid && status == 0;
