@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <random>
 
 #include "training/mapped_file.h"
@@ -62,6 +63,19 @@ Result<std::unique_ptr<Medium>> medium_of(const std::string& path,
 }
 
 }  // namespace
+
+void tell_stderr(const std::string& line) {
+  std::fprintf(stderr, "thermocline: %s\n", line.c_str());
+}
+
+std::string Restored::passed_over() const {
+  if (damage.empty()) return "";
+  std::string out = "damage in the pool was passed over";
+  for (const auto& line : damage) out += "; " + line;
+  return out + "; step " + std::to_string(step) +
+         " is the newest that is whole; thermocline checkpoint verify tells "
+         "more";
+}
 
 const Piece* Restored::find(const std::string& name) const {
   const auto at = std::ranges::find(pieces, name, &Piece::name);

@@ -102,7 +102,14 @@ struct Restored {
 
   /// Null when there is none of that name.
   const Piece* find(const std::string& name) const;
+  /// The damage as one line for a person, with the step that is gone on from
+  /// instead; "" without any.
+  std::string passed_over() const;
 };
+
+// What is to be told to whoever runs the job, a line at a time.
+using Tell = std::function<void(const std::string&)>;
+void tell_stderr(const std::string& line);
 
 class CheckpointPool {
  public:

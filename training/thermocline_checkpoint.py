@@ -51,6 +51,7 @@ import os
 import stat
 import sys
 import types
+import warnings
 import weakref
 
 import torch
@@ -341,7 +342,8 @@ class Pool:
             self._fail()
 
     def restore(self):
-        """(step, state) of the newest whole checkpoint; None without one."""
+        """(step, state) of the newest whole checkpoint; None without one. Warns
+        when damage was passed over: it may not be the last that was saved."""
         step, count = ctypes.c_uint64(), ctypes.c_size_t()
         found = self._lib.thermocline_restore(self._pool, ctypes.byref(step),
                                               ctypes.byref(count))
@@ -349,6 +351,12 @@ class Pool:
             self._fail()
         if found == 0:
             return None
+        damage = self._lib.thermocline_error().decode(errors="replace")
+        if damage:
+            warnings.warn(
+                f"damage in the pool was passed over; {damage}; step "
+                f"{step.value} is the newest that is whole; thermocline "
+                "checkpoint verify tells more", stacklevel=2)
         tensors, structure = {}, None
         piece = _Piece()
         for i in range(count.value):

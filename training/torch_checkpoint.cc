@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -379,8 +378,8 @@ Result<CheckpointPool> TrainingState::open_pool(const std::string& path,
   return CheckpointPool::create(path, pool, options);
 }
 
-Result<std::optional<std::uint64_t>> TrainingState::resume(
-    CheckpointPool& pool) {
+Result<std::optional<std::uint64_t>> TrainingState::resume(CheckpointPool& pool,
+                                                           const Tell& tell) {
   const auto found = pool.restore_into(
       {.places = [&](const Restored& from) -> Result<Places> {
          if (auto ok = parts_->check(from); !ok) return ok.error();
@@ -392,6 +391,7 @@ Result<std::optional<std::uint64_t>> TrainingState::resume(
     return std::optional<std::uint64_t>();
   }
   if (!found) return found.error();
+  if (!found->damage.empty()) tell(found->passed_over());
   if (auto ok = parts_->finish(*found); !ok) return ok.error();
   return std::optional<std::uint64_t>(found->step);
 }

@@ -79,10 +79,13 @@ class TrainingState {
                                    PoolOptions pool = {},
                                    const SaveOptions& options = {});
   /// Puts the newest whole checkpoint back, in one pass over it. Returns: its
-  /// step; nothing when nothing was saved yet. Errors: as restore() and
-  /// CheckpointPool::restore(). When none is whole (kCorrupt), tensors may hold
-  /// parts of one: begin anew, or check first with CheckpointPool::restore().
-  Result<std::optional<std::uint64_t>> resume(CheckpointPool& pool);
+  /// step; nothing when nothing was saved yet. `tell`: called when damage was
+  /// passed over, for then it may be an older one than the last that was saved.
+  /// Errors: as restore() and CheckpointPool::restore(). When none is whole
+  /// (kCorrupt), tensors may hold parts of one: begin anew, or check first with
+  /// CheckpointPool::restore().
+  Result<std::optional<std::uint64_t>> resume(CheckpointPool& pool,
+                                              const Tell& tell = tell_stderr);
 
  private:
   struct Parts;

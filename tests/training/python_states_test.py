@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import unittest
+import warnings
 
 LIBRARY = sys.argv.pop(1)
 os.environ["THERMOCLINE_CHECKPOINT_LIBRARY"] = LIBRARY
@@ -54,6 +55,25 @@ class States(unittest.TestCase):
         step, back = pool.restore()
         self.assertEqual(step, 7)
         self.assertEqual(as_lists(back), as_lists(state))
+
+    def test_damage_that_is_passed_over_is_told(self):
+        state = {"w": torch.full((1000,), 1.0)}
+        pool = checkpoint.Pool(self.path, room_for=state)
+        self.addCleanup(pool.close)
+        pool.save(state, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(pool.restore()[0], 1)
+        mark = torch.full((1000,), 2.0)
+        pool.save({"w": mark}, 2)
+        with open(self.path, "r+b") as file:
+            at = file.read().index(mark.numpy().tobytes())
+            file.seek(at + 40)
+            file.write(b"\1")
+        with self.assertWarnsRegex(UserWarning,
+                                   '"w" is damaged.*step 1 is the newest'):
+            step, back = pool.restore()
+        self.assertEqual((step, back["w"][10].item()), (1, 1.0))
 
     def test_two_paths_to_one_name(self):
         state = {"a.b": number(1), "a": {"b": number(2), "c": [number(3)]},

@@ -87,6 +87,8 @@ class Job {
     const auto back = restore_for_all(ranks_, pool_ ? &*pool_ : nullptr);
     if (!back) return back.error();
     if (!*back) return std::uint64_t{0};
+    const std::string told = (*back)->restored.passed_over();
+    if (!told.empty()) tell_stderr(told);
     if (auto ok = state_.restore((*back)->restored); !ok) return ok.error();
     return (*back)->restored.step;
   }

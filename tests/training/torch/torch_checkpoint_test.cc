@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tests/training/pool_folder.h"
 #include "traces/libtorch.h"
 #include "training/background_saver.h"
@@ -220,6 +222,37 @@ TEST(TorchCheckpoint, AnotherJobsCheckpointIsRefusedAndNothingChanges) {
   EXPECT_THAT(refused.error().message,
               HasSubstr("another job: \"model.0.weight\""));
   EXPECT_TRUE(torch::equal(before, wider.model->parameters()[0]));
+}
+
+TEST(TorchCheckpoint, DamageThatIsPassedOverIsTold) {
+  const PoolFolder folder;
+  const std::string path = folder.path() + "/pool";
+  torch::Tensor weight = torch::ones({1000});
+  TrainingState state;
+  state.add("weight", weight);
+  auto pool = state.open_pool(path);
+  ASSERT_TRUE(pool && pool->save(*state.pieces(), 1));
+  std::vector<std::string> told;
+  const auto tell = [&](const std::string& line) { told.push_back(line); };
+  ASSERT_EQ(**state.resume(*pool, tell), 1);
+  EXPECT_TRUE(told.empty());
+
+  weight.fill_(2);
+  ASSERT_TRUE(pool->save(*state.pieces(), 2));
+  const Bytes payload =
+      pool->superblock().slot_offset(pool->list()[0].slot) + kPoolPage;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(payload) + 40);
+  ASSERT_TRUE(file.put(1).flush());
+  ASSERT_EQ(**state.resume(*pool, tell), 1);
+  EXPECT_TRUE(torch::equal(weight, torch::ones({1000})));
+  EXPECT_THAT(told,
+              testing::ElementsAre(AllOf(HasSubstr("\"weight\" is damaged"),
+                                         HasSubstr("step 1 is the newest"))));
+  testing::internal::CaptureStderr();
+  ASSERT_TRUE(state.resume(*pool));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "thermocline: " + told[0] + "\n");
 }
 
 TEST(TorchCheckpoint, LbfgsIsRefused) {
