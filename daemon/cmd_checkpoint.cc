@@ -38,7 +38,10 @@ std::string durability_line(const Durability& durability) {
   const std::string by =
       std::string("by ") + granularity_name(durability.granularity);
   if (durability.power_cut) return "durable " + by;
-  return by + ", NOT durable: " + durability.why;
+  return by +
+         (durability.unknown ? ", not known to be durable: "
+                             : ", NOT durable: ") +
+         durability.why;
 }
 
 const char* standing(const CheckpointPool::Listed& one) {
@@ -104,6 +107,9 @@ Status list(const Arguments& arguments) {
         {"granularity", granularity_name(pool->durability().granularity)},
         {"durable", pool->durability().power_cut},
         {"checkpoints", Json::array()}};
+    if (const auto why = pool->durability().why; !why.empty()) {
+      out["not_durable"] = why;
+    }
     for (const auto& one : all) out["checkpoints"].push_back(json_of(one));
     std::printf("%s\n", out.dump(2).c_str());
     return {};

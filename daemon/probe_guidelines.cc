@@ -165,7 +165,7 @@ class Rules {
     if (!faster(enough->bytes_per_s, sizes.front()->bytes_per_s)) return;
     say(std::string("write and sync ") + std::to_string(enough->unit) +
             " B or more at a time" +
-            (place_.durable ? "" : " (which survives no power cut here)"),
+            (place_.durable ? "" : " (not known to survive a power cut here)"),
         evidence);
   }
 

@@ -39,7 +39,8 @@ thermocline_pool* thermocline_pool_open(const char* path, int write);
 /* Waits for a save under way. NULL is allowed. */
 void thermocline_pool_close(thermocline_pool* pool);
 
-/* 1 when what is saved survives a power cut. */
+/* 1 when what is saved is known to survive a power cut; 0 on tmpfs, and where
+ * it is not known (overlayfs, NFS, FUSE). */
 int thermocline_pool_durable(const thermocline_pool* pool);
 
 /* From here on, asks the thermoclined whose API is at that path before each

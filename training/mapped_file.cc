@@ -1,7 +1,6 @@
 #include "training/mapped_file.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include <cstring>
 
 #include "traces/replace_file.h"
+#include "training/file_system.h"
 #include "training/pmem_library.h"
 
 namespace thermocline {
@@ -38,25 +38,12 @@ Granularity granularity_of(pmem2_granularity found) {
   return Granularity::kPage;
 }
 
-bool is_memory(const struct statfs& fs) {
-  return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
-}
-
-Durability durability_of(int descriptor, const DaxDevice* device,
-                         pmem2_granularity found) {
-  Durability out{granularity_of(found), true, ""};
+FileSystem file_system_of(int descriptor) {
   struct statfs fs = {};
-  if (device != nullptr && !device->persistent) {
-    out = {out.granularity, false, device->name + " is no persistent memory"};
-  } else if (device == nullptr && ::fstatfs(descriptor, &fs) != 0) {
-    out = {out.granularity, false, "its file system cannot be asked"};
-  } else if (device == nullptr && is_memory(fs)) {
-    out = {out.granularity, false, "it lies in memory (tmpfs)"};
-  } else if (std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr) {
-    out = {out.granularity, false,
-           "PMEM2_FORCE_GRANULARITY is set, which is for tests"};
+  if (::fstatfs(descriptor, &fs) != 0) {
+    return {FileSystem::Keeps::kUnknown, "which cannot be asked"};
   }
-  return out;
+  return file_system(static_cast<std::uint64_t>(fs.f_type));
 }
 
 // Returns: 0, or errno.
@@ -194,14 +181,24 @@ Status MappedFile::map() {
   if (failed) return io("cannot map " + path_ + ": " + pmem_->errormsg());
   data_ = static_cast<std::uint8_t*>(pmem_->map_get_address(map_));
   size_ = pmem_->map_get_size(map_);
-  const auto found = pmem_->map_get_store_granularity(map_);
-  durability_ =
-      durability_of(descriptor_, device_ ? &*device_ : nullptr, found);
-  struct statfs fs = {};
-  if (!device_ && durability_.granularity == Granularity::kPage &&
-      ::fstatfs(descriptor_, &fs) == 0) {
-    in_memory_ = is_memory(fs);
-    through_file_ = !in_memory_;
+  const Granularity found =
+      granularity_of(pmem_->map_get_store_granularity(map_));
+  if (device_) {
+    durability_ = {.granularity = found, .power_cut = device_->persistent};
+    if (!device_->persistent) {
+      durability_.why = device_->name + " is no persistent memory";
+    }
+  } else {
+    const FileSystem system = file_system_of(descriptor_);
+    durability_ = durability_of(system, found);
+    in_memory_ = found == Granularity::kPage &&
+                 system.keeps == FileSystem::Keeps::kMemory;
+    through_file_ = found == Granularity::kPage && !in_memory_;
+  }
+  if (durability_.power_cut &&
+      std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr) {
+    durability_ = {.granularity = found,
+                   .why = "PMEM2_FORCE_GRANULARITY is set, which is for tests"};
   }
   copy_ = pmem_->get_memcpy_fn(map_);
   flush_ = pmem_->get_flush_fn(map_);

@@ -3,8 +3,9 @@
 //
 // libpmem2 chooses the finest granularity that the file has: DAX with or
 // without eADR, or pages. What is called durable is what the file system
-// makes so: not tmpfs or ramfs, and not a granularity that
-// PMEM2_FORCE_GRANULARITY, which is for tests, claims for an ordinary file.
+// is known to make so (file_system.h): not tmpfs, nor overlayfs or NFS, and not
+// a granularity that PMEM2_FORCE_GRANULARITY, which is for tests, claims for an
+// ordinary file.
 // How bytes get there is a matter of speed alone: flushing copies on DAX; on
 // tmpfs stores past the caches; on a disk writes to the file, which the mapping
 // shows at once, for a page that is stored to is a fault after each sync.

@@ -42,8 +42,11 @@ constexpr const char* granularity_name(Granularity granularity) {
 // How far to trust a medium.
 struct Durability {
   Granularity granularity = Granularity::kPage;
-  bool power_cut = false;  // what was synced survives one
-  std::string why;         // when it does not: "tmpfs is memory", ...
+  bool power_cut = false;  // what was synced is known to survive one
+  // When it is not: whether it does is not known (overlayfs, NFS, ...), rather
+  // than known not to.
+  bool unknown = false;
+  std::string why = "";  // not: "it lies in memory (tmpfs)"
 };
 
 class Medium {

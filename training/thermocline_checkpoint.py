@@ -262,7 +262,8 @@ class Pool:
 
     @property
     def durable(self):
-        """Whether what is saved survives a power cut."""
+        """Whether what is saved is known to survive a power cut: on DAX and on a
+        disk's own file system, not on tmpfs, overlayfs, NFS or FUSE."""
         return self._lib.thermocline_pool_durable(self._pool) == 1
 
     def bandwidth(self):
