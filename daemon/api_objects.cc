@@ -121,7 +121,8 @@ json reason_of(const Service& service, const Managed& managed, ObjectId id) {
   }
   if (target.bound(id)) {
     one["bound"] = target.tied_trouble().empty()
-                       ? "the job bound this memory to its nodes, or locked it"
+                       ? "the job bound this memory to its nodes or locked it, "
+                         "or it is of reserved huge pages"
                        : target.tied_trouble();
   }
   const ObjectId leader = managed.leader(id);

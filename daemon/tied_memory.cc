@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "daemon/locked_memory.h"
 
@@ -24,7 +25,6 @@ bool TiedMemory::is_new(const Area& area) const {
 }
 
 bool TiedMemory::see(int pid, std::span<const Area> mapped, bool changed) {
-  if (options_.move_bound && options_.move_locked) return false;
   const std::string directory = "proc/" + std::to_string(pid);
   if (changed) {
     any_new_ = std::ranges::any_of(
@@ -48,13 +48,14 @@ void TiedMemory::look(const std::string& directory,
                directory + " is moved: " + error.message + "; with \"" +
                setting + "\": true it is not asked";
   };
-  if (!options_.move_bound) {
-    const auto text = kernel_->read_file(directory + "/numa_maps");
-    if (text) {
-      tied = parse_bound_areas(*text);
-    } else if (text.error().code != Error::Code::kNotFound) {
-      fails(text.error(), "move_bound");
-    }
+  const auto text = kernel_->read_file(directory + "/numa_maps");
+  if (text) {
+    auto maps = parse_numa_maps(*text);
+    tied = std::move(maps.hugetlb);
+    if (!options_.move_bound) tied.merge(maps.bound);
+  } else if (text.error().code != Error::Code::kNotFound &&
+             !options_.move_bound) {
+    fails(text.error(), "move_bound");
   }
   if (!options_.move_locked) {
     locked_ = locked_kib(*kernel_, directory);

@@ -1,16 +1,18 @@
 // TiedMemory: which memory of a process its job has tied down: bound to nodes
-// (MPOL_BIND) or locked (mlock). Neither is moved.
+// (MPOL_BIND), locked (mlock), or of pages that were reserved (hugetlbfs). None
+// of it is moved.
 //
-// The kernel would move both (move_pages(2) asks no policy), and whoever locks
-// memory wants no faults there, which a page that moves is. What is bound it
-// tells in numa_maps, what is locked in smaps; to write either it walks over
-// all pages of the process (10 ms a GiB of 4-KiB pages). So it is looked at
-// when there are areas that were not there at the last look (mbind and mlock of
-// a part make new ones), when the process has locked more or less (VmLck), and
-// every 64 windows; but looks never take more than 1/200 of the time. Where the
-// next one must wait, an area that is new counts as tied in a process that has
-// ever tied any, and as free in one that has tied none so far. An area that has
-// only grown is as it was.
+// The kernel would move it (move_pages(2) asks no policy); but whoever locks
+// memory wants no faults there, which a page that moves is, and to move a
+// reserved page takes one from those that were reserved on the other node. What
+// is bound or reserved it tells in numa_maps, what is locked in smaps; to write
+// either it walks over all pages of the process (10 ms a GiB of 4-KiB pages).
+// So it is looked at when there are areas that were not there at the last look
+// (mbind and mlock of a part make new ones), when the process has locked more
+// or less (VmLck), and every 64 windows; but looks never take more than 1/200
+// of the time. Where the next one must wait, an area that is new counts as tied
+// in a process that has ever tied any, and as free in one that has tied none so
+// far. An area that has only grown is as it was.
 //
 // What cannot be read is not taken for free: everything then counts as tied,
 // and trouble() says why. A kernel without numa_maps has no policies.

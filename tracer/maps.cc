@@ -103,18 +103,22 @@ Maps parse_maps(std::string_view text) {
   return maps;
 }
 
-std::set<Address> parse_bound_areas(std::string_view numa_maps) {
-  std::set<Address> bound;
-  for_each_line(numa_maps, [&](std::string_view line) {
+NumaMaps parse_numa_maps(std::string_view text) {
+  NumaMaps out;
+  for_each_line(text, [&](std::string_view line) {
     Cursor cursor(line);
     const auto start = cursor.number(16);
     if (!start || !cursor.take(' ')) return;
-    if (cursor.rest().substr(0, 5) == "bind:" ||
-        cursor.rest().substr(0, 5) == "bind=") {
-      bound.insert(*start);
+    const auto rest = cursor.rest();
+    if (rest.starts_with("bind:") || rest.starts_with("bind=")) {
+      out.bound.insert(*start);
+    }
+    // A file's name has no blanks here: they are written as \040.
+    if (rest.ends_with(" huge") || rest.find(" huge ") != rest.npos) {
+      out.hugetlb.insert(*start);
     }
   });
-  return bound;
+  return out;
 }
 
 }  // namespace thermocline

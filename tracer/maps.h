@@ -35,8 +35,12 @@ struct Maps {
 
 Maps parse_maps(std::string_view text);
 
-/// Start addresses of the areas that /proc/PID/numa_maps calls bound to nodes
-/// (MPOL_BIND), which move_pages would move against the job's will.
-std::set<Address> parse_bound_areas(std::string_view numa_maps);
+/// Start addresses of areas of which /proc/PID/numa_maps says what move_pages
+/// does not heed.
+struct NumaMaps {
+  std::set<Address> bound;    // to nodes (MPOL_BIND)
+  std::set<Address> hugetlb;  // of pages that were reserved (hugetlbfs)
+};
+NumaMaps parse_numa_maps(std::string_view text);
 
 }  // namespace thermocline

@@ -132,12 +132,16 @@ TEST_F(TiedMemoryTest, AKernelWithoutPoliciesTiesNothing) {
   EXPECT_EQ(tied.trouble(), "");
 }
 
-TEST_F(TiedMemoryTest, WhoMayMoveAllDoesNotLook) {
+TEST_F(TiedMemoryTest, ReservedHugePagesAreLeftAloneWhateverMayBeMoved) {
+  kernel.files[kPolicies] =
+      "1000 bind:0 anon=1\n5000 default file=/anon_hugepage huge anon=1\n";
+  kernel.files["proc/7/status"] = "VmLck:\t       8 kB\n";
+  kernel.forbidden.insert("proc/7/smaps");
   TiedMemory all(kernel, {true, true});
-  const auto before = kernel.reads;
-  EXPECT_FALSE(all.see(7, std::vector<Area>{one}, true));
-  EXPECT_EQ(kernel.reads, before);
+  all.see(7, std::vector<Area>{one, other}, true);
   EXPECT_FALSE(all.holds(one));
+  EXPECT_TRUE(all.holds(other));
+  EXPECT_EQ(all.trouble(), "");
 }
 
 // As this kernel tells of this process.

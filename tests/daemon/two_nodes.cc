@@ -73,7 +73,8 @@ struct Child {
 };
 
 // `part`: what it does with its memory each time it is woken.
-Child start_child(int node, bool huge, void (*part)(void*) = nullptr) {
+Child start_child(int node, bool huge, void (*part)(void*) = nullptr,
+                  bool reserved = false) {
   int tell[2];
   if (::pipe(tell) != 0) std::abort();
   Child out;
@@ -85,8 +86,10 @@ Child start_child(int node, bool huge, void (*part)(void*) = nullptr) {
     ::sigemptyset(&wake);
     ::sigaddset(&wake, SIGUSR1);
     ::sigprocmask(SIG_BLOCK, &wake, nullptr);
-    auto* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    auto* memory = ::mmap(
+        nullptr, kBytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | (reserved ? MAP_HUGETLB : 0), -1, 0);
+    if (memory == MAP_FAILED) ::_exit(1);
     ::madvise(memory, kBytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     unsigned long mask = 1ul << node;
     // Preferred, not bound: bound memory is left alone by design.
@@ -213,6 +216,43 @@ void share_all(void*) {
   }
 }
 
+// Reserved huge pages, of which the other node has free ones, too.
+void reserved(Kernel& kernel, const Machine& machine) {
+  const std::string name = "of reserved huge pages: ";
+  const auto set = [&](const char* count) {
+    bool good = true;
+    for (const auto& tier : machine.tiers) {
+      const auto path = "/sys/devices/system/node/node" +
+                        std::to_string(tier.nodes.front()) +
+                        "/hugepages/hugepages-2048kB/nr_hugepages";
+      std::FILE* const file = std::fopen(path.c_str(), "w");
+      good = good && file != nullptr && std::fputs(count, file) >= 0;
+      if (file != nullptr && std::fclose(file) != 0) good = false;
+    }
+    return good;
+  };
+  check(set("8"), name + "there are some");
+  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
+  const auto child =
+      start_child(machine.tiers[slowest].nodes.front(), false, nullptr, true);
+  auto service = make_service(kernel, machine);
+  HalfHot::demote_ = false;
+  if (service && (*service)->attach(child.pid)) {
+    feed(**service, child.where, kBytes / 2);
+    (*service)->end_window();
+    check(on_tier(kernel, machine, child.pid, child.where, kBytes, slowest) ==
+              kBytes,
+          name + "it is not moved");
+    const auto id = (*service)->find(child.pid)->target().find(child.where);
+    check(id && (*service)->find(child.pid)->target().bound(*id),
+          name + "and known for what it is");
+  } else {
+    check(false, name + "is managed");
+  }
+  child.end();
+  set("0");
+}
+
 void tied(Kernel& kernel, const Machine& machine, const std::string& name,
           void (*tie)(void*)) {
   const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
@@ -282,6 +322,7 @@ int run() {
   try_one(*kernel, *machine, true);
   tied(*kernel, *machine, "bound later: ", bind_a_quarter);
   tied(*kernel, *machine, "locked later: ", lock_a_quarter);
+  reserved(*kernel, *machine);
   shared(*kernel, *machine, false);
   shared(*kernel, *machine, true);
   std::printf("%s\n", failures == 0 ? "pass" : "fail");

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     CHECK(area.permissions.size() == 4);
     end = area.end;
   }
-  (void)parse_bound_areas(text);
+  (void)parse_numa_maps(text);
   (void)usable_free_bytes(text, 1);
   const auto process = parse_process(text);
   CHECK(process || !process.error().message.empty());

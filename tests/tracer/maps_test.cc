@@ -63,11 +63,15 @@ TEST(Maps, AreasThatOverlapAreTakenOnce) {
 }
 
 TEST(Maps, BoundAreas) {
-  const auto bound = parse_bound_areas(
+  const auto maps = parse_numa_maps(
       "1000 default anon=1 N0=1\n2000 bind:1 anon=4 N1=4\n"
       "3000 prefer:1 anon=4\n4000 bind=static:0 anon=1\nbind:1\n"
-      "5000 default file=/tmp/bind:1\n");
-  EXPECT_EQ(bound, (std::set<Address>{0x2000, 0x4000}));
+      "5000 default file=/tmp/bind:1\n"
+      "6000 default file=/anon_hugepage\\040(deleted) huge anon=2 N0=2\n"
+      "7000 bind:0 file=/a\\040huge\\040file huge\n"
+      "8000 default file=/a\\040huge\\040file anon=1 N0=1\n");
+  EXPECT_EQ(maps.bound, (std::set<Address>{0x2000, 0x4000, 0x7000}));
+  EXPECT_EQ(maps.hugetlb, (std::set<Address>{0x6000, 0x7000}));
 }
 
 }  // namespace
