@@ -23,6 +23,7 @@ Result<std::optional<Saved>> BackgroundSaver::outcome() {
   if (!outcome_) return std::optional<Saved>();
   const auto outcome = std::exchange(outcome_, std::nullopt);
   if (!*outcome) return outcome->error();
+  finished_ = Finished{held_s_, full_s_};
   return std::optional<Saved>(**outcome);
 }
 
@@ -31,12 +32,21 @@ Result<std::optional<Saved>> BackgroundSaver::wait() {
   return outcome();
 }
 
+Result<std::optional<BackgroundSaver::Finished>> BackgroundSaver::finished() {
+  if (thread_.joinable() && done_.load(std::memory_order_acquire)) {
+    if (const auto ended = outcome(); !ended) return ended.error();
+  }
+  return std::exchange(finished_, std::nullopt);
+}
+
 double BackgroundSaver::before_update() {
   owed_ = false;
   if (copied_.load(std::memory_order_acquire)) return 0;
   const auto start = Clock::now();
   copied_.wait(false, std::memory_order_acquire);
-  return since(start);
+  const double waited_s = since(start);
+  held_s_ += waited_s;
+  return waited_s;
 }
 
 // Views of the copy in pieces_, and what is to be copied there.
@@ -86,14 +96,14 @@ Result<BackgroundSaver::Begun> BackgroundSaver::begin(
         "before_update(); call it before each update, or that checkpoint is "
         "of no one step");
   }
-  if (*before) out.before_full_s = full_s_;
   out.waited_s = since(start);
   const auto begun = Clock::now();
   Copies copies = make_room(pieces);
   const bool beside = unchanged != nullptr;
   if (!beside) std::ranges::move(copies.later, std::back_inserter(copies.now));
   copy_pieces(copies.now, threads_);
-  out.snapshot_s = since(begun);
+  out.snapshot_s = held_s_ = since(begun);
+  done_.store(false, std::memory_order_relaxed);
   owed_ = beside;
   copied_.store(!beside, std::memory_order_relaxed);
   thread_ = std::jthread([this, step, begun, later = std::move(copies.later),
@@ -109,6 +119,7 @@ Result<BackgroundSaver::Begun> BackgroundSaver::begin(
     if (whole) outcome_ = pool_.save(pieces_, step);
     if (!whole) outcome_ = whole.error();
     full_s_ = since(begun);
+    done_.store(true, std::memory_order_release);
   });
   return out;
 }

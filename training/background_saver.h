@@ -49,8 +49,6 @@ class BackgroundSaver {
   struct Begun {
     double waited_s = 0;    // for the save before
     double snapshot_s = 0;  // to copy
-    // Of the save before, when there was one: until it was durable.
-    std::optional<double> before_full_s;
   };
   /// Returns when the state may change again. Errors: those of the save
   /// before; nothing is begun then, and the next call begins afresh. kInvalid
@@ -62,6 +60,16 @@ class BackgroundSaver {
   /// Call before each update of the state, whether or not a save began since
   /// the last. Returns: the seconds that it waited, for the copy alone.
   double before_update();
+
+  struct Finished {
+    double held_s = 0;  // what training waited: the copy, and before_update()
+    double full_s = 0;  // from the copy's begin until it was durable
+  };
+  /// Of the last save that is durable, once each; nothing before that. Does not
+  /// wait: ask after each iteration, for CheckpointInterval::saved(). A save
+  /// that begin() or wait() waited for is told here, too. Errors: of the save,
+  /// which begin() and wait() then do not tell again.
+  Result<std::optional<Finished>> finished();
 
   /// Waits for the save under way. Returns: what became of the last one;
   /// nothing when there was none. Errors: its own, once.
@@ -81,12 +89,15 @@ class BackgroundSaver {
   std::unique_ptr<std::uint8_t[]> copy_;
   Bytes copy_bytes_ = 0;
   std::vector<Piece> pieces_;  // views of copy_
+  double held_s_ = 0;          // by the save under way
   double full_s_ = 0;
+  std::optional<Finished> finished_;  // joined, not told yet
   std::optional<Result<Saved>> outcome_;
   // before_update() is owed for a save that began beside.
   bool owed_ = false;
   std::atomic<bool> copied_{true};
-  std::jthread thread_;  // last: it uses all of the above
+  std::atomic<bool> done_{false};  // the thread is at its end
+  std::jthread thread_;            // last: it uses all of the above
 };
 
 }  // namespace thermocline

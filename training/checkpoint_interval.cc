@@ -8,6 +8,10 @@
 namespace thermocline {
 namespace {
 
+constexpr std::int64_t kStretch = 2;  // CheckFreq's
+constexpr int kCalmWindows = 4;
+constexpr std::size_t kRecentSaves = 8;
+
 std::int64_t at_least_one(double iterations) {
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::ceil(std::min(iterations, 1e12))));
@@ -33,11 +37,34 @@ std::int64_t slowdown_interval(const CheckpointCosts& costs,
   return at_least_one(costs.snapshot_s / (most_slowdown * costs.iteration_s));
 }
 
-void CheckpointInterval::choose() {
+std::int64_t CheckpointInterval::shortest() const {
   // One save is under way at a time here: BackgroundSaver waits for the last.
-  interval_ = std::max({checkfreq_interval(costs_),
-                        pccheck_interval(costs_, 1, 1 + options_.most_slowdown),
-                        slowdown_interval(costs_, options_.most_slowdown)});
+  return std::max({checkfreq_interval(costs_),
+                   pccheck_interval(costs_, 1, 1 + options_.most_slowdown),
+                   slowdown_interval(costs_, options_.most_slowdown)});
+}
+
+// By a whole window, a save and all that it disturbed included.
+void CheckpointInterval::adapt() {
+  const double trained_s =
+      costs_.iteration_s * static_cast<double>(since_save_);
+  const double excess_s = window_s_ - trained_s;
+  if (excess_s > options_.most_slowdown * trained_s) {
+    interval_ += kStretch;
+    calm_ = 0;
+    calm_excess_s_ = 0;
+    return;
+  }
+  calm_excess_s_ = std::max(calm_excess_s_, excess_s);
+  if (++calm_ < kCalmWindows) return;
+  const std::int64_t shorter = interval_ - 1;
+  if (shorter >= shortest() &&
+      calm_excess_s_ <= options_.most_slowdown * costs_.iteration_s *
+                            static_cast<double>(shorter)) {
+    interval_ = shorter;
+  }
+  calm_ = 0;
+  calm_excess_s_ = 0;
 }
 
 bool CheckpointInterval::after_iteration(double seconds) {
@@ -48,26 +75,29 @@ bool CheckpointInterval::after_iteration(double seconds) {
     // Never 0, for a clock may be coarse.
     costs_.iteration_s =
         std::max(profiled_s_ / static_cast<double>(seen_), 1e-9);
-    since_save_ = 0;
-    window_s_ = 0;
-    return true;  // the first save, to learn what one takes
+  } else {
+    ++since_save_;
+    window_s_ += seconds;
+    if (under_way_ || since_save_ < interval_) return false;
+    if (interval_ > 0) adapt();
   }
-  ++since_save_;
-  window_s_ += seconds;
-  if (interval_ == 0 || since_save_ < interval_) return false;
-  // Over the whole window, a save and all that it disturbed included.
-  const double expected = costs_.iteration_s * static_cast<double>(since_save_);
-  if (window_s_ > expected * (1 + options_.most_slowdown)) interval_ += 2;
   since_save_ = 0;
   window_s_ = 0;
+  under_way_ = true;
   return true;
 }
 
 void CheckpointInterval::saved(double snapshot_s, double full_s) {
-  costs_.snapshot_s = snapshot_s;
-  costs_.full_s = full_s;
-  costs_.worst_write_s = std::max(costs_.worst_write_s, full_s);
-  if (interval_ == 0) choose();
+  under_way_ = false;
+  recent_.push_back({.snapshot_s = snapshot_s, .full_s = full_s});
+  if (recent_.size() > kRecentSaves) recent_.pop_front();
+  costs_.snapshot_s = costs_.full_s = 0;
+  for (const auto& one : recent_) {
+    costs_.snapshot_s = std::max(costs_.snapshot_s, one.snapshot_s);
+    costs_.full_s = std::max(costs_.full_s, one.full_s);
+  }
+  costs_.worst_write_s = costs_.full_s;
+  interval_ = std::max(interval_, shortest());
 }
 
 CrashLoss expected_loss(const CheckpointCosts& costs, std::int64_t interval,

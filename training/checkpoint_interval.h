@@ -9,12 +9,19 @@
 // share beyond 1 that writing may take if it is to bound the slowdown, so we
 // take `most_slowdown` for the time that training itself is held up, and the
 // factor 1 + most_slowdown in PCcheck's formula, which bounds that writing
-// keeps up. Neither says when to save more often again; we never do but by a
-// new profile.
+// keeps up. The costs are the worst of the last 8 saves, not of all: one slow
+// save is forgotten. Both sources only ever stretch the interval. We shorten
+// it, too, by one, when 4 windows in a row kept within the bound and the worst
+// of them would have at the shorter interval, and never below what the formulas
+// give for the costs as they are now. A job whose own iterations became slower
+// looks held up by saves; it needs a new profile.
+//
+// Nobody waits for a save: while one is under way, none is due.
 // Thread safety: pure functions; the class is a plain value.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 
 #include "traces/types.h"
 
@@ -61,26 +68,35 @@ class CheckpointInterval {
       : options_(options) {}
 
   /// Call at the end of each iteration, with what it took (a save that began
-  /// in it included). Returns: whether to save now.
+  /// in it included). Returns: whether to save now; then saved() or failed()
+  /// is to follow, and it is false until one of them has.
   bool after_iteration(double seconds);
-  /// Call when a save has been durable: what training waited for it, and what
-  /// it took in all.
+  /// Call when a save has been durable (BackgroundSaver::finished() tells):
+  /// what training waited for it, and what it took in all.
   void saved(double snapshot_s, double full_s);
+  /// Call when it was not, and the job goes on all the same: one is due again
+  /// after the interval, or at once where none is known yet.
+  void failed() { under_way_ = false; }
 
   /// Iterations from one save to the next; 0 while profiling.
   std::int64_t interval() const { return interval_; }
   const CheckpointCosts& costs() const { return costs_; }
 
  private:
-  void choose();
+  std::int64_t shortest() const;
+  void adapt();
 
   IntervalOptions options_;
-  CheckpointCosts costs_;
+  CheckpointCosts costs_;  // the worst of recent_
+  std::deque<CheckpointCosts> recent_;
   std::int64_t seen_ = 0;  // iterations, of the profile
   double profiled_s_ = 0;
   std::int64_t interval_ = 0;
   std::int64_t since_save_ = 0;
   double window_s_ = 0;  // since the last save
+  bool under_way_ = false;
+  int calm_ = 0;              // windows in a row within the bound
+  double calm_excess_s_ = 0;  // the most that one of them took beyond training
 };
 
 // What a crash costs, in the mean.

@@ -32,22 +32,79 @@ TEST(CheckpointInterval, SnapshotsStayWithinTheirShare) {
   EXPECT_EQ(slowdown_interval(costs, 0.2), 1);
 }
 
-TEST(CheckpointInterval, ProfilesThenSavesThenStretches) {
-  CheckpointInterval interval({.most_slowdown = 0.03, .profile = 10});
-  for (int i = 0; i < 9; ++i) EXPECT_FALSE(interval.after_iteration(0.1));
-  EXPECT_TRUE(interval.after_iteration(0.1));
-  EXPECT_NEAR(interval.costs().iteration_s, 0.1, 1e-12);
-  // Nothing is known yet: no second save before the first is durable.
+// Iterations of one length until a save is due. Returns: how many.
+int until_due(CheckpointInterval& interval, double seconds) {
+  for (int i = 1; i <= 10'000; ++i) {
+    if (interval.after_iteration(seconds)) return i;
+  }
+  return -1;
+}
+
+class IntervalAfterItsProfile : public ::testing::Test {
+ protected:
+  CheckpointInterval interval{{.most_slowdown = 0.03, .profile = 10}};
+  void SetUp() override {
+    ASSERT_EQ(until_due(interval, 0.1), 10);
+    EXPECT_NEAR(interval.costs().iteration_s, 0.1, 1e-12);
+  }
+  // A whole window at `seconds` an iteration, and the save at its end.
+  void window(double seconds, double snapshot_s, double full_s) {
+    ASSERT_EQ(until_due(interval, seconds), interval_before());
+    interval.saved(snapshot_s, full_s);
+  }
+  int interval_before() const { return static_cast<int>(interval.interval()); }
+};
+
+TEST_F(IntervalAfterItsProfile, NoneIsDueWhileOneIsUnderWay) {
   for (int i = 0; i < 50; ++i) EXPECT_FALSE(interval.after_iteration(0.1));
   interval.saved(0.003, 0.5);
   EXPECT_EQ(interval.interval(), 5);
+  EXPECT_TRUE(interval.after_iteration(0.1));  // long due
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(interval.after_iteration(0.1));
+  interval.saved(0.003, 0.5);
   EXPECT_TRUE(interval.after_iteration(0.1));
+}
 
-  for (int i = 0; i < 4; ++i) EXPECT_FALSE(interval.after_iteration(0.101));
-  EXPECT_TRUE(interval.after_iteration(0.101));  // 1 % is within the bound
+TEST_F(IntervalAfterItsProfile, AfterAFailureOneIsDueAgain) {
+  interval.failed();
+  EXPECT_TRUE(interval.after_iteration(0.1));
+  interval.saved(0.003, 0.5);
+  EXPECT_EQ(until_due(interval, 0.1), 5);
+  interval.failed();
+  EXPECT_EQ(until_due(interval, 0.1), 5);
+}
+
+TEST_F(IntervalAfterItsProfile, StretchesByTwoWhenTheBoundIsExceeded) {
+  interval.saved(0.003, 0.5);
+  window(0.101, 0.003, 0.5);  // 1 % is within it
   EXPECT_EQ(interval.interval(), 5);
-  for (int i = 0; i < 4; ++i) EXPECT_FALSE(interval.after_iteration(0.11));
-  EXPECT_TRUE(interval.after_iteration(0.11));
+  EXPECT_EQ(until_due(interval, 0.11), 5);
+  EXPECT_EQ(interval.interval(), 7);
+}
+
+TEST_F(IntervalAfterItsProfile, LongerAtOnceWhereASaveTakesLonger) {
+  interval.saved(0.003, 0.5);
+  window(0.1, 0.003, 2.0);
+  EXPECT_EQ(interval.interval(), 20);
+}
+
+TEST_F(IntervalAfterItsProfile, ShorterAgainStepByStepAndNotBelowTheFormulas) {
+  interval.saved(0.003, 2.0);  // a slow one, of a cold disk
+  EXPECT_EQ(interval.interval(), 20);
+  for (int i = 0; i < 8; ++i) window(0.1, 0.003, 0.5);
+  EXPECT_EQ(interval.interval(), 20);  // it is among the last 8 until now
+  for (int i = 0; i < 4; ++i) window(0.1, 0.003, 0.5);
+  EXPECT_EQ(interval.interval(), 19);
+  for (int i = 0; i < 100; ++i) window(0.1, 0.003, 0.5);
+  EXPECT_EQ(interval.interval(), 5);
+}
+
+// 20 ms beyond training for each save: 3 % of 7 iterations, and not of 6.
+TEST_F(IntervalAfterItsProfile, NotShorterThanTheBoundAllowsByWhatWasSeen) {
+  interval.saved(0.001, 2.0);
+  for (int i = 0; i < 200; ++i) {
+    window(0.1 + 0.02 / interval_before(), 0.001, 0.5);
+  }
   EXPECT_EQ(interval.interval(), 7);
 }
 
