@@ -12,6 +12,14 @@ constexpr std::int64_t kStretch = 2;  // CheckFreq's
 constexpr int kCalmWindows = 4;
 constexpr std::size_t kRecentSaves = 8;
 
+// Requires: not empty.
+double median(std::vector<double> values) {
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 std::int64_t at_least_one(double iterations) {
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::ceil(std::min(iterations, 1e12))));
@@ -68,13 +76,13 @@ void CheckpointInterval::adapt() {
 }
 
 bool CheckpointInterval::after_iteration(double seconds) {
-  if (seen_ < options_.profile) {
-    ++seen_;
-    profiled_s_ += seconds;
-    if (seen_ < options_.profile) return false;
+  if (costs_.iteration_s == 0) {
+    profiled_s_.push_back(seconds);
+    if (profiled_s_.size() < static_cast<std::size_t>(options_.profile)) {
+      return false;
+    }
     // Never 0, for a clock may be coarse.
-    costs_.iteration_s =
-        std::max(profiled_s_ / static_cast<double>(seen_), 1e-9);
+    costs_.iteration_s = std::max(median(std::move(profiled_s_)), 1e-9);
   } else {
     ++since_save_;
     window_s_ += seconds;

@@ -16,12 +16,15 @@
 // give for the costs as they are now. A job whose own iterations became slower
 // looks held up by saves; it needs a new profile.
 //
-// Nobody waits for a save: while one is under way, none is due.
-// Thread safety: pure functions; the class is a plain value.
+// Of the profile the median counts: a job's first iterations, which take memory
+// for the first time, would make all others look fast, and hide what saves
+// cost. Nobody waits for a save: while one is under way, none is due. Thread
+// safety: pure functions; the class is a plain value.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "traces/types.h"
 
@@ -89,8 +92,7 @@ class CheckpointInterval {
   IntervalOptions options_;
   CheckpointCosts costs_;  // the worst of recent_
   std::deque<CheckpointCosts> recent_;
-  std::int64_t seen_ = 0;  // iterations, of the profile
-  double profiled_s_ = 0;
+  std::vector<double> profiled_s_;  // iterations
   std::int64_t interval_ = 0;
   std::int64_t since_save_ = 0;
   double window_s_ = 0;  // since the last save

@@ -55,6 +55,14 @@ class IntervalAfterItsProfile : public ::testing::Test {
   int interval_before() const { return static_cast<int>(interval.interval()); }
 };
 
+TEST(CheckpointInterval, SlowFirstIterationsDoNotHideWhatSavesCost) {
+  CheckpointInterval interval({.most_slowdown = 0.03, .profile = 10});
+  EXPECT_FALSE(interval.after_iteration(5));
+  EXPECT_FALSE(interval.after_iteration(1));
+  EXPECT_EQ(until_due(interval, 0.1), 8);
+  EXPECT_DOUBLE_EQ(interval.costs().iteration_s, 0.1);
+}
+
 TEST_F(IntervalAfterItsProfile, NoneIsDueWhileOneIsUnderWay) {
   for (int i = 0; i < 50; ++i) EXPECT_FALSE(interval.after_iteration(0.1));
   interval.saved(0.003, 0.5);
