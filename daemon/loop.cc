@@ -35,7 +35,8 @@ Loop::Loop(Parts parts, Options options)
       answers_{
           [this](std::string_view request, const Caller& caller,
                  std::string& reply) { api_.answer(request, caller, reply); },
-          [this] { return metrics_text(parts_.service, own_usage()); }},
+          [this] { return metrics_text(parts_.service, own_usage()); },
+          [this](const std::string& line) { parts_.warn(line); }},
       next_window_(parts_.kernel.now() + options.interval_ns),
       had_target_(!parts_.service.managed().empty()) {}
 

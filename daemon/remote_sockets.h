@@ -12,6 +12,7 @@
 #include "daemon/clients.h"
 #include "daemon/key_gate.h"
 #include "daemon/keys.h"
+#include "daemon/refused_requests.h"
 
 namespace thermocline {
 
@@ -29,6 +30,7 @@ struct RemoteSockets {
   KeyGate gate;
   zmq::socket_t requests;
   zmq::socket_t events;
+  RefusedRequests refused;
 };
 
 /// Where events are, given where requests are: at the next port. None for what

@@ -262,7 +262,14 @@ bool Server::serve(const Answers& answers, Nanos now) {
         bool within_rate = false;
         const auto caller =
             remote->clients.caller(key == nullptr ? "" : key, now, within_rate);
+        using Kind = RefusedRequests::Kind;
+        const auto refused = [&](Kind kind) {
+          const auto line = remote->refused.add(kind, caller.name, now);
+          if (line && answers.refused) answers.refused(*line);
+        };
+        if (caller.role == Role::kNone) refused(Kind::kStranger);
         if (!within_rate) {
+          refused(Kind::kTooMany);
           reply = kTooMany;
           return;
         }

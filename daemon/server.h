@@ -55,11 +55,12 @@ class Server {
   /// stays. Subscribers that were let in stay until they reconnect.
   Status load_clients(const std::string& path);
 
-  // Who answers, into a text whose memory is used again, and what is told to
-  // scrapers.
+  // Who answers, into a text whose memory is used again, what is told to
+  // scrapers, and who hears whose requests over TCP were refused.
   struct Answers {
     std::function<void(std::string_view, const Caller&, std::string&)> request;
     std::function<std::string()> metrics;
+    std::function<void(const std::string&)> refused;
   };
   /// Answers the requests that are there, at most a few hundred a call.
   /// Returns true when there may be more.

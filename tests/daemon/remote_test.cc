@@ -190,9 +190,9 @@ TEST_F(Remote, KeysMakeRoles) {
       << "the owner's socket goes on";
   daemon.signal(SIGTERM);
   EXPECT_EQ(daemon.wait(), 0);
-  for (const char* line :
-       {"eve asked to pause {}: done",
-        "ada asked to resume {}: resume needs the operator"}) {
+  for (const char* line : {"eve asked to pause {}: done",
+                           "ada asked to resume {}: resume needs the operator",
+                           "was refused: it is not on the list of clients"}) {
     EXPECT_NE(daemon.output().find(line), std::string::npos) << daemon.output();
   }
 }
@@ -220,13 +220,22 @@ TEST_F(Remote, EventsAreForThoseOnTheList) {
 }
 
 TEST_F(Remote, TooManyRequestsAreRefusedCheaply) {
-  Child daemon(command({"--rate", "3"}));
+  Child daemon(command({"--rate", "1"}));
   ASSERT_EQ(daemon.ready(), "ready\n");
   std::map<std::string, int> codes;
   for (int i = 0; i < 12; ++i) ++codes[ask_as("ada", "version")];
-  EXPECT_GE(codes["ok"], 3);
+  EXPECT_GE(codes["ok"], 1);
   EXPECT_EQ(codes["none"], 0) << "every request is answered";
   EXPECT_EQ(codes["ok"] + codes["too_many"], 12);
+  // However slow the machine, some come within a second of each other.
+  for (int i = 0; i < 100 && codes["too_many"] == 0; ++i) {
+    ++codes[ask_as("ada", "version")];
+  }
+  daemon.signal(SIGTERM);
+  EXPECT_EQ(daemon.wait(), 0);
+  EXPECT_NE(daemon.output().find("ada was refused: it asks more often"),
+            std::string::npos)
+      << daemon.output();
 }
 
 TEST_F(Remote, NothingIsServedWithoutKeys) {
