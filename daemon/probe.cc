@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "daemon/device_node.h"
 #include "daemon/units.h"
 
 namespace thermocline {
@@ -89,14 +90,25 @@ std::string threads_of(const NodePlan& plan) {
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
+// From the CPUs nearest to what it lies on; where nobody knows, as the first
+// node.
+const NodePlan& plan_of_place(const ProbeReport& report,
+                              const std::string& path) {
+  const auto node = node_of_path("/", path);
+  for (const ProbedNode& one : report.nodes) {
+    if (one.declared.id == node) return *one.plan;
+  }
+  return *report.nodes.front().plan;
+}
+
 void plan_all(const ProbeReport& report, const ProbeOptions& options,
               ProbePace& pace) {
   for (const ProbedNode& node : report.nodes) {
     pace.plan(weight_of_node());
     if (options.operations) pace.plan(weight_of_node_operations(*node.plan));
   }
-  for (std::size_t i = 0; i < options.folders.size(); ++i) {
-    pace.plan(weight_of_file_operations(*report.nodes.front().plan));
+  for (const std::string& folder : options.folders) {
+    pace.plan(weight_of_file_operations(plan_of_place(report, folder)));
   }
 }
 
@@ -112,7 +124,7 @@ Status probe_operations(Kernel& kernel, const ProbeOptions& options,
   }
   for (const std::string& folder : options.folders) {
     pace.enter(folder);
-    auto found = measure_file_operations(folder, *report.nodes.front().plan,
+    auto found = measure_file_operations(folder, plan_of_place(report, folder),
                                          options, pace);
     if (!found) return found.error();
     report.places.push_back(*std::move(found));

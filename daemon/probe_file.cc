@@ -61,15 +61,10 @@ Status persist(MappedFile& file, Bytes size, Bytes unit,
   return {};
 }
 
-bool is_device(const std::string& path) {
-  struct stat found = {};
-  return ::stat(path.c_str(), &found) == 0 && S_ISCHR(found.st_mode);
-}
-
 // Of a folder: a file in it, gone when it is closed, whatever happens.
 Result<std::unique_ptr<MappedFile>> open_place(const std::string& path,
                                                Bytes bytes) {
-  if (is_device(path)) {
+  if (MappedFile::is_device(path)) {
     return MappedFile::open(path, MappedFile::Access::kWrite);
   }
   const std::string name =
@@ -110,8 +105,9 @@ Result<PlaceFigures> measure_file_operations(const std::string& path,
                                              ProbePace& pace) {
   PlaceFigures out;
   out.place = path;
-  pace.begin(is_device(path) ? "mapping the device" : "making a file",
-             kMakingWeight);
+  pace.begin(
+      MappedFile::is_device(path) ? "mapping the device" : "making a file",
+      kMakingWeight);
   Bytes bytes = std::min(plan.bytes, kLargestFile) / kPage * kPage;
   auto file = open_place(path, bytes);
   if (!file) return file.error();

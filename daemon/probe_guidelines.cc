@@ -267,6 +267,8 @@ std::vector<Guideline> guidelines_of(const std::vector<PlaceFigures>& places) {
     rules.threads("fill around", "write");
     rules.rows("gather", "reduce", "gather");
     rules.rows("scatter", "fill", "scatter");
+    rules.rows("scatter around", "fill around",
+               "with stores past the caches, write");
     rules.columns();
     rules.taking();
     rules.serialising();

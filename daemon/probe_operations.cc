@@ -18,14 +18,6 @@ constexpr Bytes kLittle = Bytes{256} << 10;  // of one thread
 constexpr Bytes kMostTouched = Bytes{256} << 20;
 constexpr Bytes kFirstTouched = Bytes{16} << 20;
 
-// One, half of the CPUs, all.
-std::vector<std::size_t> thread_counts(const NodePlan& plan) {
-  const std::size_t all = plan.cpus.size();
-  std::vector<std::size_t> out{1, (all + 1) / 2, all};
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
 std::span<float> floats_of(std::span<std::uint64_t> words) {
   return {reinterpret_cast<float*>(words.data()), words.size() * 2};
 }
@@ -78,6 +70,13 @@ Status first_touch(const NodePlan& plan, const ProbeOptions& options,
 
 }  // namespace
 
+std::vector<std::size_t> thread_counts(std::size_t all) {
+  std::vector<std::size_t> out;
+  for (std::size_t some = 1; some < all; some *= 2) out.push_back(some);
+  out.push_back(all);
+  return out;
+}
+
 const OperationFigure* PlaceFigures::find(const std::string& title,
                                           std::size_t threads) const {
   const OperationFigure* out = nullptr;
@@ -124,7 +123,7 @@ Status measure_operations(std::span<float> memory, const NodePlan& plan,
     return {};
   };
   for (const MemoryOperation& operation : memory_operations()) {
-    for (const std::size_t threads : thread_counts(plan)) {
+    for (const std::size_t threads : thread_counts(plan.cpus.size())) {
       const Bytes whole =
           memory.size_bytes() / threads / kPassGrain * kPassGrain;
       for (const Bytes part : {whole, std::min(kLittle, whole)}) {
@@ -158,7 +157,7 @@ Result<PlaceFigures> measure_node_operations(Kernel& kernel,
 }
 
 int weight_of_operations(const NodePlan& plan) {
-  return 2 * static_cast<int>(thread_counts(plan).size() *
+  return 2 * static_cast<int>(thread_counts(plan.cpus.size()).size() *
                               memory_operations().size());
 }
 

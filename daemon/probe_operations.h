@@ -1,6 +1,6 @@
 // measure_operations: how fast one kind of memory does what ML programs do.
 //
-// Each of estimator/memory_operations.h, by one thread, by some and by all, in
+// Each of estimator/memory_operations.h, by 1, 2, 4, ... and by all threads, in
 // memory larger than the caches and in a little; and one that is no pass over
 // memory: taking it (allocate and first touch). A place is a NUMA node, or what
 // probe_file.h maps.
@@ -52,6 +52,10 @@ Result<PlaceFigures> measure_node_operations(Kernel& kernel,
 Status measure_operations(std::span<float> memory, const NodePlan& plan,
                           const ProbeOptions& options, ProbePace& pace,
                           PlaceFigures& to);
+
+/// Powers of two up to all, and all: memory that a few threads write fastest is
+/// found to within a factor of two. Requires: all > 0.
+std::vector<std::size_t> thread_counts(std::size_t all);
 
 /// How long a repeat is to take, where the time allows.
 inline double wanted_seconds(const ProbeOptions& options) {

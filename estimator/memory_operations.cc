@@ -154,6 +154,25 @@ Bytes scatter(std::span<float> memory, Bytes unit, std::uint64_t turn) {
   return count * unit;
 }
 
+// Past the caches no line is read first, and what the memory's own unit is
+// shows: pieces that are smaller cost a whole one.
+Bytes scatter_around(std::span<float> memory, Bytes unit, std::uint64_t turn) {
+  const std::size_t row = unit / sizeof(std::uint64_t);
+  const std::span words(reinterpret_cast<std::uint64_t*>(memory.data()),
+                        memory.size() / 2);
+  const std::size_t rows = words.size() / row;
+  const std::size_t count = std::max<std::size_t>(rows / 16, 1);
+  const std::uint64_t bits =
+      std::bit_cast<std::uint32_t>(static_cast<float>(turn));
+  std::uint64_t state = turn;
+  for (std::size_t i = 0; i < count; ++i) {
+    write_around(words.subspan(next(state, rows) * row, row),
+                 bits << 32 | bits);
+  }
+  finish_writes_around();
+  return count * unit;
+}
+
 constexpr MemoryOperation kOperations[] = {
     {"reduce", 0, false, "a sum over all, in order", reduce},
     {"gemv", 0, false, "matrix by vector, the matrix in order", gemv},
@@ -170,6 +189,11 @@ constexpr MemoryOperation kOperations[] = {
     {"scatter", 256, true, "rows at random, written", scatter},
     {"scatter", 1024, true, "rows at random, written", scatter},
     {"scatter", 4096, true, "rows at random, written", scatter},
+    {"scatter around", 64, true, "the same, stores past the caches",
+     scatter_around},
+    {"scatter around", 256, true, "rows at random", scatter_around},
+    {"scatter around", 1024, true, "rows at random", scatter_around},
+    {"scatter around", 4096, true, "rows at random", scatter_around},
     {"strided", 256, true, "a column of a matrix by rows, written", strided},
     {"strided", 4096, true, "a column of a wider one, written", strided},
 };

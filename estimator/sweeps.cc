@@ -28,26 +28,35 @@ void write_sweep(std::span<std::uint64_t> words, std::uint64_t value) {
 
 #ifdef __SSE2__
 
-void write_around_sweep(std::span<std::uint64_t> words, std::uint64_t value) {
+void write_around(std::span<std::uint64_t> words, std::uint64_t value) {
   const auto both = _mm_set1_epi64x(static_cast<long long>(value));
   for (std::size_t i = 0; i + 8 <= words.size(); i += 8) {
     for (std::size_t word = i; word < i + 8; word += 2) {
       _mm_stream_si128(reinterpret_cast<__m128i*>(&words[word]), both);
     }
   }
-  _mm_sfence();  // else they may still be under way when the clock is read
 }
+
+void finish_writes_around() { _mm_sfence(); }
 
 bool can_write_around() { return true; }
 
 #else
 
-void write_around_sweep(std::span<std::uint64_t> words, std::uint64_t value) {
+void write_around(std::span<std::uint64_t> words, std::uint64_t value) {
   write_sweep(words, value);
 }
+
+void finish_writes_around() {}
 
 bool can_write_around() { return false; }
 
 #endif
+
+void write_around_sweep(std::span<std::uint64_t> words, std::uint64_t value) {
+  write_around(words, value);
+  // Else they may still be under way when the clock is read.
+  finish_writes_around();
+}
 
 }  // namespace thermocline

@@ -21,6 +21,11 @@ void write_sweep(std::span<std::uint64_t> words, std::uint64_t value);
 /// Requires: whole, aligned lines.
 void write_around_sweep(std::span<std::uint64_t> words, std::uint64_t value);
 
+/// The same, not ordered: many of them may be under way, until
+/// finish_writes_around() waits for them.
+void write_around(std::span<std::uint64_t> words, std::uint64_t value);
+void finish_writes_around();
+
 /// Whether write_around_sweep() goes past the caches.
 bool can_write_around();
 

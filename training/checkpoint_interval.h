@@ -18,8 +18,11 @@
 //
 // Of the profile the median counts: a job's first iterations, which take memory
 // for the first time, would make all others look fast, and hide what saves
-// cost. Nobody waits for a save: while one is under way, none is due. Thread
-// safety: pure functions; the class is a plain value.
+// cost.
+//
+// Nobody waits for a save: while one is under way, none is due.
+//
+// Thread safety: pure functions; the class is a plain value.
 #pragma once
 
 #include <cstdint>

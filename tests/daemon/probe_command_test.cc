@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "daemon/probe_operations.h"
 #include "estimator/machine.h"
+#include "estimator/memory_operations.h"
 #include "tests/daemon/child_on_terminal.h"
 #include "tests/daemon/commands.h"
 
@@ -101,9 +103,9 @@ TEST_F(ProbeCommand, TheSuiteIsOfEachPlaceAndOnAPage) {
   ASSERT_TRUE(report.is_object()) << ran.output;
   const auto& places = report["places"];
   ASSERT_EQ(places.size(), report["nodes"].size() + 1);
-  std::set<std::string> both{"reduce",    "gemv",   "fill",   "fill around",
-                             "copy",      "axpy",   "gather", "scatter",
-                             "serialise", "strided"};
+  std::set<std::string> both{
+      "reduce", "gemv",    "fill",      "fill around", "copy",          "axpy",
+      "gather", "scatter", "serialise", "strided",     "scatter around"};
   auto node = both, file = both;
   node.insert("first touch");
   file.insert("persist");
@@ -138,10 +140,10 @@ TEST_F(ProbeCommand, InASecondItSaysWhatItLeftOut) {
     EXPECT_GE(node["read_ns"]["repeats"], 1);
   }
   for (const auto& place : report["places"]) {
-    std::set<std::size_t> threads{1, report["nodes"][0]["cpus"].size()};
-    threads.insert((*threads.rbegin() + 1) / 2);
+    const auto counts = thread_counts(report["nodes"][0]["cpus"].size());
     const std::size_t left_out = place["left_out"];
-    EXPECT_EQ(place["operations"].size() + left_out, 1 + 34 * threads.size());
+    EXPECT_EQ(place["operations"].size() + left_out,
+              1 + 2 * memory_operations().size() * counts.size());
     for (const auto& one : place["operations"]) {
       EXPECT_GE(one["repeats"], 1) << one;
     }

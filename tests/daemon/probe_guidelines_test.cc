@@ -20,7 +20,7 @@ OperationFigure figure(const std::string& name, Bytes unit, std::size_t threads,
                        double gb_per_s, double spread = 0.02) {
   std::string title = name;
   if (unit != 0) {
-    title += (name == "gather" || name == "scatter" ? " of " : " by ") +
+    title += (name == "strided" || name == "persist" ? " by " : " of ") +
              std::to_string(unit) + " B";
   }
   return {title, name, unit, Bytes{1} << 28, threads, {gb_per_s * 1e9, spread}};
@@ -43,6 +43,9 @@ PlaceFigures optane() {
     out.figures.push_back(figure("gather", 64, count, read / 5));
     out.figures.push_back(figure("gather", 256, count, read * 0.8));
     out.figures.push_back(figure("gather", 4096, count, read * 0.9));
+    out.figures.push_back(figure("scatter around", 64, count, write / 4));
+    out.figures.push_back(figure("scatter around", 256, count, write * 0.9));
+    out.figures.push_back(figure("scatter around", 4096, count, write));
     out.figures.push_back(figure("strided", 4096, count, write / 200));
   }
   out.figures.push_back(figure("first touch", 0, 1, 0.3));
@@ -61,6 +64,9 @@ TEST(ProbeGuidelines, SayWhatTheFiguresSay) {
   EXPECT_THAT(found, Contains(says("read with 4 threads; more gain")));
   EXPECT_THAT(found,
               Contains(says("gather rows of 256 B or more", "64 B: 1.46")));
+  EXPECT_THAT(found,
+              Contains(says("with stores past the caches, write rows of 256 B",
+                            "64 B: 0.35 GB/s, 256 B: 1.26 GB/s")));
   EXPECT_THAT(found, Contains(says("column-major", "100 times")));
   EXPECT_THAT(found, Contains(says("instead of taking it anew", "0.30 GB/s")));
   EXPECT_THAT(found,
