@@ -13,6 +13,7 @@
 #include "tests/training/pool_folder.h"
 #include "traces/crc32c.h"
 #include "traces/libtorch.h"
+#include "training/torch_checkpoint.h"
 
 namespace thermocline {
 namespace {
@@ -46,6 +47,67 @@ TEST(Swag, IsWhatItIsDefinedToBe) {
   }
   EXPECT_TRUE(torch::allclose(sample, wanted, 1e-4, 1e-5));
 }
+
+// Three more updates after the checkpoint, then the job is gone. Returns:
+// whether what resumes is what went on, sample by sample.
+bool resumes(std::int64_t spare) {
+  constexpr std::int64_t kParameters = 100, kColumns = 4, kUpdates = 12;
+  const PoolFolder folder;
+  const std::string rows = folder.path() + "/rows";
+  torch::manual_seed(3);
+  const auto all = torch::randn({kUpdates, kParameters});
+  const auto sample_at = [&](const Swag& swag) {
+    torch::manual_seed(static_cast<std::uint64_t>(swag.updates()));
+    return swag.sample();
+  };
+  const auto go_on = [&](Swag& swag, std::int64_t end) {
+    std::vector<torch::Tensor> out{sample_at(swag)};
+    while (swag.updates() < end) {
+      CHECK(swag.update(all[swag.updates()]));
+      out.push_back(sample_at(swag));
+    }
+    return out;
+  };
+  auto whole_rows = RowStore::in_memory(kColumns + spare, kParameters);
+  Swag whole(*std::move(whole_rows), spare);
+  for (int i = 0; i < 7; ++i) CHECK(whole.update(all[i]));
+  const auto wanted = go_on(whole, kUpdates);
+  {
+    auto store = RowStore::in_file(rows, kColumns + spare, kParameters);
+    CHECK(store);
+    Swag swag(*std::move(store), spare);
+    TrainingState state;
+    swag.add_to(state, "swag");
+    auto pool = state.open_pool(folder.path() + "/pool");
+    for (int i = 0; i < 7; ++i) CHECK(swag.update(all[i]));
+    CHECK(pool && pool->save(*state.pieces(), 7));
+    for (int i = 7; i < 10; ++i) CHECK(swag.update(all[i]));
+  }
+  auto store = RowStore::open(rows);
+  CHECK(store);
+  Swag swag(*std::move(store), spare);
+  TrainingState state;
+  swag.add_to(state, "swag");
+  auto pool = state.open_pool(folder.path() + "/pool");
+  const auto resumed = state.resume(*pool);
+  EXPECT_TRUE(resumed && *resumed == 7 && swag.updates() == 7);
+  const auto found = go_on(swag, kUpdates);
+  EXPECT_EQ(found.size(), wanted.size());
+  EXPECT_TRUE(torch::equal(found.back(), wanted.back()));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!torch::equal(found[i], wanted[i])) return false;
+  }
+  return true;
+}
+
+TEST(Swag, ResumedFromACheckpointItIsTheSameBitForBit) {
+  EXPECT_TRUE(resumes(3));
+  EXPECT_TRUE(resumes(8));
+}
+
+// What is spare is not for nothing: the columns of 7, 8 and 9 are in the place
+// of those of 3, 4 and 5, which the first samples need.
+TEST(Swag, WithoutSpareRowsOnlyLaterSamplesAre) { EXPECT_FALSE(resumes(0)); }
 
 constexpr std::int64_t kParameters = 1 << 16, kColumns = 256;  // 64 MiB
 constexpr rlim_t kLimit = rlim_t{32} << 20;
