@@ -1,15 +1,12 @@
 #include "daemon/process.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
-#include <iterator>
-#include <thread>
+#include <string>
 
 #include "daemon/node_memory.h"
 #include "daemon/target.h"
@@ -17,13 +14,6 @@
 
 namespace thermocline {
 namespace {
-
-bool leader_ended() {
-  std::ifstream file("/proc/self/stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const auto process = parse_process(text);
-  return process && process->leaderless;
-}
 
 Machine this_host() {
   Machine machine;
@@ -67,21 +57,24 @@ TEST(Process, OneWhoseFirstThreadEndedHasNot) {
 
 // On this kernel: main leaves, another thread goes on.
 TEST(Process, ItsMemoryIsThatOfAThreadThatLives) {
-  int ready[2];
-  ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
   const int pid = ::fork();
   if (pid == 0) {
-    std::thread([end = ready[1]] {
-      while (!leader_ended()) ::usleep(1000);
-      if (::write(end, "x", 1) == 1) ::sleep(60);
-      ::_exit(0);
-    }).detach();
-    ::syscall(SYS_exit, 0);  // of this thread alone
+    const std::string program =
+        "import ctypes, threading, time\n"
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "ctypes.CDLL(None).syscall(" +
+        std::to_string(SYS_exit) + ", 0)\n";  // of this thread alone
+    ::execl("/usr/bin/python3", "python3", "-c", program.c_str(), nullptr);
+    ::_exit(127);
   }
-  char byte = 0;
-  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   const auto kernel = open_kernel();
-  auto target = Target::attach(*kernel, this_host(), pid, {});
+  const auto is_leaderless = [&] {
+    const auto process = read_process(*kernel, pid);
+    return process && process->leaderless;
+  };
+  for (int i = 0; i < 3000 && !is_leaderless(); ++i) ::usleep(10'000);
+  const Machine machine = this_host();
+  auto target = Target::attach(*kernel, machine, pid, {});
   EXPECT_TRUE(target) << target.error().message;
   if (target) {
     EXPECT_NE(target->memory_id(), pid);
