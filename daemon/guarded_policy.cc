@@ -13,6 +13,8 @@ namespace thermocline {
 namespace {
 
 constexpr std::uint64_t kMostFailures = 8;
+// Fewer: for each of these the service waits, and whoever asks it.
+constexpr std::uint64_t kMostLate = 3;
 
 // Shared with the thread, which may outlive the policy's owner.
 struct Desk {
@@ -86,7 +88,7 @@ class GuardedPolicy final : public Policy {
   }
 
   std::vector<Move> decide(const View& view) override {
-    if (in_a_row_ < kMostFailures) {
+    if (!given_up_) {
       std::string error;
       bool late = false;
       auto moves =
@@ -95,6 +97,7 @@ class GuardedPolicy final : public Policy {
               : tried([&] { return desk_->policy->decide(view); }, error);
       if (!late && error.empty()) {
         in_a_row_ = 0;
+        late_in_a_row_ = 0;
         trouble_.clear();
         return *std::move(moves);
       }
@@ -104,8 +107,9 @@ class GuardedPolicy final : public Policy {
         ++thrown_;
         ++in_a_row_;
         trouble_ = "it threw: " + error;
-        if (in_a_row_ == kMostFailures) trouble_ += "; it is asked no more";
       }
+      given_up_ = in_a_row_ == kMostFailures || late_in_a_row_ == kMostLate;
+      if (given_up_) trouble_ += "; it is asked no more";
     }
     ++fallback_windows_;
     return fallback_->decide(view);
@@ -133,6 +137,7 @@ class GuardedPolicy final : public Policy {
                }).value_or(std::map<std::string, std::uint64_t>());
     if (thrown_ > 0) out["thrown"] = thrown_;
     if (late_ > 0) out["late_decisions"] = late_;
+    if (given_up_) out["asked_no_more"] = 1;
     if (fallback_windows_ > 0) out["guarded_windows"] = fallback_windows_;
     return out;
   }
@@ -196,6 +201,7 @@ class GuardedPolicy final : public Policy {
         [&] { return !desk_->asked; });
     if (late) {
       ++late_;
+      ++late_in_a_row_;
       return {};
     }
     error = desk_->error;
@@ -206,8 +212,10 @@ class GuardedPolicy final : public Policy {
   std::unique_ptr<Policy> fallback_;
   PolicyGuardOptions options_;
   std::thread thread_;
-  std::string trouble_;  // of the last window; empty: none
-  std::uint64_t in_a_row_ = 0;
+  std::string trouble_;         // of the last window; empty: none
+  std::uint64_t in_a_row_ = 0;  // thrown decisions
+  std::uint64_t late_in_a_row_ = 0;
+  bool given_up_ = false;
   mutable std::uint64_t thrown_ = 0;  // asked anything
   std::uint64_t late_ = 0;
   std::uint64_t fallback_windows_ = 0;

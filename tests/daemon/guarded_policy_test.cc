@@ -144,6 +144,32 @@ TEST_F(GuardedPolicyTest, OneThatHangsIsWaitedForNoLongerThanItsDeadline) {
   EXPECT_EQ(out, usual);
 }
 
+// Each time it holds up the whole service.
+TEST_F(GuardedPolicyTest, OneThatIsLateAgainAndAgainIsAskedNoMore) {
+  make(1'000'000);
+  const auto be_late = [&] {
+    mood->set(true, false);
+    EXPECT_TRUE(decide().empty());
+    mood->set(false, false);
+    // Until it has come back: till then the fallback answers.
+    for (int i = 0; i < 20'000 && policy->heat(0) != 5; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  be_late();
+  be_late();
+  EXPECT_EQ(policy->explain(0).find("asked no more"), std::string::npos);
+  be_late();
+  EXPECT_EQ(mood->asked, 3);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(decide().empty());
+  EXPECT_EQ(mood->asked, 3);
+  EXPECT_NE(policy->explain(0).find("in time; it is asked no more"),
+            std::string::npos)
+      << policy->explain(0);
+  EXPECT_EQ(policy->counts().at("late_decisions"), 3u);
+  EXPECT_EQ(policy->counts().at("asked_no_more"), 1u);
+}
+
 TEST_F(GuardedPolicyTest, OneThatHangsForEverCanBeLeftBehind) {
   mood->set(true, false);
   make(1'000'000);
