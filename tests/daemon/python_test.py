@@ -1,10 +1,13 @@
-"""thermocline.py against a real thermoclined and a real trace.
+"""thermocline.py, and the ten lines of OPERATION.md, against a real thermoclined
+and a real trace.
 
     python_test.py BIN_DIRECTORY
 """
 import json
 import os
 import re
+import shutil
+import socket as sockets
 import subprocess
 import sys
 import tempfile
@@ -52,6 +55,53 @@ def asks_and_hears(folder):
         refused(lambda: nobody.ask("status"), TimeoutError, "no answer")
 
 
+def ten_lines():
+    """The client that the page prints."""
+    with open(os.path.join(HERE, "..", "..", "daemon", "OPERATION.md")) as file:
+        lines = re.search(r"```python\n(.*?)```", file.read(), re.S).group(1)
+    assert lines.count("\n") == 10, lines
+    return lines
+
+
+def free_port():
+    """One with a free one above it, for the events."""
+    for _ in range(100):
+        with sockets.socket() as first, sockets.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            try:
+                second.bind(("127.0.0.1", first.getsockname()[1] + 1))
+                return first.getsockname()[1]
+            except (OSError, OverflowError):
+                pass
+    raise AssertionError("no two free ports")
+
+
+def ten_lines_ask(folder):
+    service, mine = os.path.join(folder, "service"), os.path.join(folder, "mine")
+    for keys in (service, mine):
+        subprocess.run([thermocline.PROGRAM, "keygen", keys], check=True,
+                       stdout=subprocess.DEVNULL)
+    shutil.copy(os.path.join(service, "public.key"),
+                os.path.join(mine, "server.key"))
+    clients = os.path.join(folder, "clients")
+    with open(os.path.join(mine, "public.key")) as key, open(clients, "w") as file:
+        file.write(f"read-only {key.read().strip()} ada\n")
+    address = f"tcp://127.0.0.1:{free_port()}"
+    daemon = subprocess.Popen(
+        [os.path.join(BIN, "thermoclined"), "--mover", "dry", "--listen", address,
+         "--keys", service, "--clients", clients, "--socket",
+         os.path.join(folder, "own.sock")])
+    try:
+        for op, right in (("version", True), ("pause", False)):
+            said = subprocess.run(["/usr/bin/python3", "-c", ten_lines(), address,
+                                   mine, op], timeout=60, check=True,
+                                  capture_output=True, text=True).stdout
+            assert json.loads(said)["ok"] is right, said
+    finally:
+        daemon.terminate()
+        assert daemon.wait(20) == 0
+
+
 def dashboard_is_served(metrics):
     """Each metric that the dashboard asks for is one that the daemon has."""
     with open(os.path.join(HERE, "..", "..", "daemon", "package",
@@ -86,5 +136,6 @@ def reads():
 
 with tempfile.TemporaryDirectory() as scratch:
     asks_and_hears(scratch)
+    ten_lines_ask(scratch)
 reads()
 print("python_test: all right")
