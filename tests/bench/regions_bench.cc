@@ -7,7 +7,10 @@
 // what is managed, and CPU time a window. Code and constants that are read from
 // the program's file for the first time are counted apart: they are the same
 // for any size, and not the daemon's alone. Exit status 1 when memory is above
-// 0.3 % or CPU grows as fast as the size does.
+// 0.3 % at any size, or when a size takes as much CPU a GiB as the one before:
+// CPU is to grow slower than what is managed. What the kernel takes to write
+// numa_maps, once in 64 windows, goes with the pages that are there and is not
+// seen here.
 //
 // Last, 10 TiB at default settings, for which there are not regions enough:
 // nine of ten samples are in 64 areas as small as the smallest region. How many
@@ -70,6 +73,12 @@ class Synthetic final : public Kernel {
     if (path == "proc/7/statm") {  // all of it is there
       std::snprintf(text, sizeof text, "%lu %lu 0 0 0 0 0\n", bytes_ / kPage,
                     bytes_ / kPage);
+      return std::string(text);
+    }
+    if (path == "proc/7/numa_maps") {
+      std::snprintf(text, sizeof text,
+                    "%lx default anon=%lu dirty=%lu N1=%lu\n", base,
+                    bytes_ / kPage, bytes_ / kPage, bytes_ / kPage);
       return std::string(text);
     }
     for (const int node : {0, 1}) {
@@ -236,19 +245,26 @@ int main(int argc, char** argv) {
       "   CPU a window"
       "         moved\n");
   double first = 0;
+  double before = 0;  // ms a GiB
   double last = 0;
   bool small = true;
+  bool slower = true;
   for (Bytes gib = 1; gib <= 64; gib *= 4) {
     const auto cost = measure(gib * kGiB, windows);
     small = small && cost.share <= 0.003;
-    if (first == 0) first = cost.ms_window;
     last = cost.ms_window;
+    const double each = last / static_cast<double>(gib);
+    if (first == 0) first = last;
+    slower = slower && (before == 0 || each < before);
+    before = each;
   }
-  const double growth = last / first;
   std::printf(
-      "64 times the memory takes %.1f times the CPU; memory is %s "
-      "0.3 %% of it\n",
-      growth, small ? "at most" : "ABOVE");
+      "64 times the memory takes %.1f times the CPU, %s; memory is %s 0.3 %% "
+      "of "
+      "it\n",
+      last / first,
+      slower ? "less a GiB at each size" : "NOT less at each size",
+      small ? "at most" : "ABOVE");
   const auto huge = measure(kHuge, 3 * windows);
-  return small && growth < 64 && huge.found >= kSpots * 9 / 10 ? 0 : 1;
+  return small && slower && huge.found >= kSpots * 9 / 10 ? 0 : 1;
 }
