@@ -22,8 +22,9 @@ class ThreeTiers : public ::testing::Test {
       kernel.add_node(node, kGiB, kGiB / 2);
     }
     kernel.add_process(7, kBase, 6 * 64, 2);  // regions 0 to 5, all far
-    auto made = Service::make(kernel, machine, {.move_thread = false},
-                              scripted(script));
+    Service::Options options;
+    options.move_thread = false;
+    auto made = Service::make(kernel, machine, options, scripted(script));
     ASSERT_TRUE(made) << made.error().message;
     service = *std::move(made);
     ASSERT_TRUE(service->attach(7));
