@@ -2,7 +2,9 @@
 // `thermocline query` takes; and what many, slow and dead clients do to it.
 //   api_bench BINARY_DIRECTORY [--seconds N]
 // Echo and service run in turn, in an order thrown anew each round, each in a
-// process of its own, so that both see the same machine.
+// process of its own, so that both see the same machine. Exit status 1 when a
+// goal is missed beyond doubt: 80 % of the echo's rate for `version`, a p99 of
+// at most twice its, 30 ms for a query, and an answer to every client.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -138,21 +140,31 @@ void print(const char* what, const Figures& of) {
               at(of.latencies_us, 0.99));
 }
 
+// Missed goals, in words, for the exit status.
+int missed = 0;
+void want(bool reached, const char* goal) {
+  if (reached) return;
+  ++missed;
+  std::printf("MISSED: %s\n", goal);
+}
+
 // How `of`'s rate compares with the echo's of the same round: the median, and
 // where it lies 95 times of 100, by ranks, whatever the noise looks like.
-void print_share(const char* what, const Figures& of, const Figures& echo) {
+// Returns: the upper end.
+double print_share(const char* what, const Figures& of, const Figures& echo) {
   std::vector<double> shares;
   for (std::size_t i = 0; i < of.rates.size(); ++i) {
     shares.push_back(100 * of.rates[i] / echo.rates[i]);
   }
   const auto count = static_cast<double>(shares.size());
   const double skip = (0.5 - 0.98 / std::sqrt(count)) * count / (count - 1);
+  const double most = at(shares, std::min(1.0, 1 - skip));
   std::printf(
       "%-24s %3.0f %% of the echo's rate (95 %% sure: %.0f to %.0f %%), p99 "
       "%.2f times its\n",
-      what, at(shares, 0.5), at(shares, std::max(0.0, skip)),
-      at(shares, std::min(1.0, 1 - skip)),
+      what, at(shares, 0.5), at(shares, std::max(0.0, skip)), most,
       at(of.latencies_us, 0.99) / at(echo.latencies_us, 0.99));
+  return most;
 }
 
 // Milliseconds of a whole `thermocline query`.
@@ -189,6 +201,7 @@ void many_clients(zmq::context_t& context, const std::string& address,
   for (auto& one : all) answered += one.recv(reply) ? 1 : 0;
   std::printf("%d clients at once: %d answered in %.2f s\n", kClients, answered,
               seconds_since(began));
+  want(answered == kClients, "each of a thousand clients has its answer");
 }
 
 }  // namespace
@@ -244,13 +257,19 @@ int main(int argc, char** argv) {
   }
   for (const auto& one : all) print(one.name, one.figures);
   for (const auto& one : std::span(all).subspan(1)) {
-    print_share(one.name, one.figures, all[0].figures);
+    const double most = print_share(one.name, one.figures, all[0].figures);
+    if (&one != &all[2]) continue;  // whose answer is as long as the echo's
+    want(most >= 80, "80 % of the echo's rate");
+    want(at(one.figures.latencies_us, 0.99) <=
+             2 * at(all[0].figures.latencies_us, 0.99),
+         "a p99 of at most twice the echo's");
   }
   std::printf("beside an echo whose answers are as long (%zu bytes):\n",
               answer.size());
   print_share(all[4].name, all[4].figures, all[1].figures);
-  std::printf("thermocline query status: %.1f ms from start to end\n",
-              query_ms(bin, base + ".sock"));
+  const double query = query_ms(bin, base + ".sock");
+  std::printf("thermocline query status: %.1f ms from start to end\n", query);
+  want(query >= 0 && query <= 30, "a query within 30 ms");
   many_clients(context, "ipc://" + base + ".sock", version);
   // Subscribers that never read, while windows are published.
   std::vector<zmq::socket_t> dead;
@@ -269,4 +288,5 @@ int main(int argc, char** argv) {
   ::waitpid(bare, nullptr, 0);
   ::waitpid(service, nullptr, 0);
   ::unlink((base + ".echo").c_str());
+  return missed == 0 ? 0 : 1;
 }
