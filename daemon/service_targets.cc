@@ -18,10 +18,9 @@ Status Service::attach(int pid, std::optional<FastShare> share) {
   if (find(pid) != nullptr) {
     return invalid("pid " + std::to_string(pid) + " is managed already");
   }
-  if (auto status = manage(pid, share.value_or(options_.share)); !status) {
-    return status;
-  }
-  if (options_.children) finder_.follow(pid, find(pid)->share());
+  const FastShare given = share.value_or(options_.share);
+  if (auto status = manage(pid, given); !status) return status;
+  if (options_.children) finder_.follow(pid, given);
   return {};
 }
 

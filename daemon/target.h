@@ -50,7 +50,7 @@ class Target {
         2'048;                      // the least, where nothing changes
     std::size_t regions = 262'144;  // at most
     bool move_shared = false;
-    TiedMemory::Options tied;
+    TiedMemory::Options tied = {};
   };
 
   /// Errors: kNotFound (no such process, or it has ended), kInvalid (a kernel

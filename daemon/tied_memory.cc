@@ -30,10 +30,12 @@ bool TiedMemory::see(int pid, std::span<const Area> mapped, bool changed) {
     any_new_ = std::ranges::any_of(
         mapped, [&](const Area& area) { return is_new(area); });
   }
+  const auto locked =
+      options_.move_locked ? 0 : locked_kib(*kernel_, directory);
   const bool due =
-      any_new_ || ++windows_ >= options_.every ||
-      (!options_.move_locked && locked_kib(*kernel_, directory) != locked_);
+      any_new_ || ++windows_ >= options_.every || locked != locked_;
   if (!due || kernel_->now() < next_look_) return changed;
+  locked_ = locked;
   look(directory, mapped);
   return true;
 }
@@ -57,13 +59,10 @@ void TiedMemory::look(const std::string& directory,
              !options_.move_bound) {
     fails(text.error(), "move_bound");
   }
-  if (!options_.move_locked) {
-    locked_ = locked_kib(*kernel_, directory);
-    if (locked_ > 0) {
-      const auto locked = locked_areas(*kernel_, directory);
-      if (!locked) fails(locked.error(), "move_locked");
-      if (locked) tied.insert(locked->begin(), locked->end());
-    }
+  if (locked_ > 0) {
+    const auto locked = locked_areas(*kernel_, directory);
+    if (!locked) fails(locked.error(), "move_locked");
+    if (locked) tied.insert(locked->begin(), locked->end());
   }
   looked_.clear();
   for (const auto& area : mapped) {

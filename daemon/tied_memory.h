@@ -70,7 +70,7 @@ class TiedMemory {
   std::map<Address, Looked> looked_;  // by start, at the last look
   bool any_new_ = true;               // since then
   bool ever_tied_ = false;
-  std::uint64_t locked_ = 0;  // VmLck at the last look
+  std::uint64_t locked_ = 0;  // VmLck then; 0 where locked may move
   std::int64_t windows_ = 0;  // since then
   Nanos next_look_ = 0;       // not before
   std::string trouble_;

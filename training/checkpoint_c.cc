@@ -190,9 +190,7 @@ int thermocline_restore(thermocline_pool* pool, uint64_t* step,
     if (!found) return told(found.error()) - 1;
     *step = found->step;
     *pieces = found->pieces.size();
-    for (const auto& line : found->damage) {
-      last_error += (last_error.empty() ? "" : "; ") + line;
-    }
+    last_error = found->passed_over();
     pool->restored = *std::move(found);
     return 1;
   });

@@ -89,7 +89,7 @@ double thermocline_before_update(thermocline_pool* pool);
 int thermocline_save_wait(thermocline_pool* pool);
 
 /* The newest whole checkpoint. Returns: 1; 0 when there is none yet; -1 when it
- * failed. What was damaged and passed over is in thermocline_error(), which is
+ * failed. Damage that was passed over is told by thermocline_error(), which is
  * empty otherwise. */
 int thermocline_restore(thermocline_pool* pool, uint64_t* step, size_t* pieces);
 /* Piece `index` of it, valid until the next save or restore. Returns: 0 when

@@ -354,10 +354,7 @@ class Pool:
             return None
         damage = self._lib.thermocline_error().decode(errors="replace")
         if damage:
-            warnings.warn(
-                f"damage in the pool was passed over; {damage}; step "
-                f"{step.value} is the newest that is whole; thermocline "
-                "checkpoint verify tells more", stacklevel=2)
+            warnings.warn(damage, stacklevel=2)
         tensors, structure = {}, None
         piece = _Piece()
         for i in range(count.value):

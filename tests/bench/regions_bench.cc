@@ -9,8 +9,8 @@
 // for any size, and not the daemon's alone. Exit status 1 when memory is above
 // 0.3 % at any size, or when a size takes as much CPU a GiB as the one before:
 // CPU is to grow slower than what is managed. What the kernel takes to write
-// numa_maps, once in 64 windows, goes with the pages that are there and is not
-// seen here.
+// numa_maps goes with the pages that are there and is not seen here; it is
+// bounded by tied_memory.h.
 //
 // Last, 10 TiB at default settings, for which there are not regions enough:
 // nine of ten samples are in 64 areas as small as the smallest region. How many
@@ -259,9 +259,8 @@ int main(int argc, char** argv) {
     before = each;
   }
   std::printf(
-      "64 times the memory takes %.1f times the CPU, %s; memory is %s 0.3 %% "
-      "of "
-      "it\n",
+      "64 times the memory takes %.1f times the CPU, %s; "
+      "memory is %s 0.3 %% of it\n",
       last / first,
       slower ? "less a GiB at each size" : "NOT less at each size",
       small ? "at most" : "ABOVE");

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tests/daemon/dry_daemon.h"
 #include "tests/daemon/thermoclined_process.h"
 
 namespace thermocline {
@@ -51,12 +52,8 @@ class Launcher {
 
 class ChildrenLive : public ::testing::Test {
  protected:
-  std::vector<std::string> command(std::vector<std::string> more) {
-    std::vector<std::string> out{THERMOCLINED, "--mover",  "dry",
-                                 "--interval", "50",       "--ready-fd",
-                                 "9",          "--socket", socket};
-    out.insert(out.end(), more.begin(), more.end());
-    return out;
+  std::vector<std::string> command(const std::vector<std::string>& more) {
+    return dry_daemon(socket, more);
   }
   // The targets after so many windows, or as soon as there are two.
   std::vector<int> targets(std::int64_t windows) {

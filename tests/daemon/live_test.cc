@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tests/daemon/dry_daemon.h"
 #include "tests/daemon/free_ports.h"
 #include "tests/daemon/thermoclined_process.h"
 
@@ -67,12 +68,8 @@ class Holder {
 
 class Live : public ::testing::Test {
  protected:
-  std::vector<std::string> command(std::vector<std::string> more = {}) {
-    std::vector<std::string> out{THERMOCLINED, "--mover",  "dry",
-                                 "--interval", "50",       "--ready-fd",
-                                 "9",          "--socket", socket};
-    out.insert(out.end(), more.begin(), more.end());
-    return out;
+  std::vector<std::string> command(const std::vector<std::string>& more = {}) {
+    return dry_daemon(socket, more);
   }
   Scratch scratch;
   const std::string socket = scratch / "run/api.sock";

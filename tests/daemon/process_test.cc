@@ -52,7 +52,9 @@ TEST(Process, OneWhoseFirstThreadEndedHasNot) {
   kernel.files["proc/42/task/42/stat"] = kernel.files["proc/42/task/57/stat"] =
       "";
   EXPECT_EQ(*thread_with_memory(kernel, *process), 57);
-  EXPECT_EQ(*thread_with_memory(kernel, {.pid = 42}), 42);
+  Process led;
+  led.pid = 42;
+  EXPECT_EQ(*thread_with_memory(kernel, led), 42);
 }
 
 // On this kernel: main leaves, another thread goes on.
@@ -83,7 +85,9 @@ TEST(Process, ItsMemoryIsThatOfAThreadThatLives) {
   }
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
-  if (target) EXPECT_FALSE(target->refresh());
+  if (target) {
+    EXPECT_FALSE(target->refresh());
+  }
 }
 
 TEST(NodeMemory, SumsWhatTheKernelSays) {

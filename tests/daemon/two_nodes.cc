@@ -216,6 +216,35 @@ void share_all(void*) {
   }
 }
 
+TierId slowest(const Machine& machine) {
+  return static_cast<TierId>(machine.tiers.size() - 1);
+}
+
+Child on_slowest(const Machine& machine, void (*part)(void*),
+                 bool reserved = false) {
+  return start_child(machine.tiers[slowest(machine)].nodes.front(), false, part,
+                     reserved);
+}
+
+// Looks at a child that is managed, and ends it.
+void managed(Kernel& kernel, const Machine& machine, const std::string& name,
+             const Child& child, bool move_shared, auto&& look) {
+  auto service = make_service(kernel, machine, move_shared);
+  HalfHot::demote_ = false;
+  if (service && (*service)->attach(child.pid)) {
+    look(**service);
+  } else {
+    check(false, name + "is managed");
+  }
+  child.end();
+}
+
+// A window in which the first half of its memory is read.
+WindowReport half_is_hot(Service& service, const Child& child) {
+  feed(service, child.where, kBytes / 2);
+  return service.end_window();
+}
+
 // Reserved huge pages, of which the other node has free ones, too.
 void reserved(Kernel& kernel, const Machine& machine) {
   const std::string name = "of reserved huge pages: ";
@@ -232,39 +261,26 @@ void reserved(Kernel& kernel, const Machine& machine) {
     return good;
   };
   check(set("8"), name + "there are some");
-  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
-  const auto child =
-      start_child(machine.tiers[slowest].nodes.front(), false, nullptr, true);
-  auto service = make_service(kernel, machine);
-  HalfHot::demote_ = false;
-  if (service && (*service)->attach(child.pid)) {
-    feed(**service, child.where, kBytes / 2);
-    (*service)->end_window();
-    check(on_tier(kernel, machine, child.pid, child.where, kBytes, slowest) ==
-              kBytes,
+  const auto child = on_slowest(machine, nullptr, true);
+  managed(kernel, machine, name, child, false, [&](Service& service) {
+    half_is_hot(service, child);
+    check(on_tier(kernel, machine, child.pid, child.where, kBytes,
+                  slowest(machine)) == kBytes,
           name + "it is not moved");
-    const auto id = (*service)->find(child.pid)->target().find(child.where);
-    check(id && (*service)->find(child.pid)->target().bound(*id),
-          name + "and known for what it is");
-  } else {
-    check(false, name + "is managed");
-  }
-  child.end();
+    const auto& target = service.find(child.pid)->target();
+    const auto id = target.find(child.where);
+    check(id && target.bound(*id), name + "and known for what it is");
+  });
   set("0");
 }
 
 void tied(Kernel& kernel, const Machine& machine, const std::string& name,
           void (*tie)(void*)) {
-  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
-  const auto child =
-      start_child(machine.tiers[slowest].nodes.front(), false, tie);
-  auto service = make_service(kernel, machine);
-  HalfHot::demote_ = false;
-  if (service && (*service)->attach(child.pid)) {
+  const auto child = on_slowest(machine, tie);
+  managed(kernel, machine, name, child, false, [&](Service& service) {
     child.wake();
     ::sleep(3);  // a window: looks take 1/200 of the time at most
-    feed(**service, child.where, kBytes / 2);
-    (*service)->end_window();
+    half_is_hot(service, child);
     const auto fast = [&](int quarter) {
       return on_tier(kernel, machine, child.pid,
                      child.where + quarter * (kBytes / 4), kBytes / 4, 0);
@@ -272,39 +288,28 @@ void tied(Kernel& kernel, const Machine& machine, const std::string& name,
     check(fast(0) >= kBytes / 4 - (Bytes{256} << 10),
           name + "what is free is moved");
     check(fast(1) <= Bytes{256} << 10, name + "what is tied is not");
-  } else {
-    check(false, name + "is managed");
-  }
-  child.end();
+  });
 }
 
 void shared(Kernel& kernel, const Machine& machine, bool move_shared) {
   const std::string name = move_shared ? "shared with a child, move_shared: "
                                        : "shared with a child: ";
-  const auto slowest = static_cast<TierId>(machine.tiers.size() - 1);
-  const auto child =
-      start_child(machine.tiers[slowest].nodes.front(), false, share_all);
-  auto service = make_service(kernel, machine, move_shared);
-  HalfHot::demote_ = false;
+  const auto child = on_slowest(machine, share_all);
   child.wake();
-  if (service && (*service)->attach(child.pid)) {
-    feed(**service, child.where, kBytes / 2);
-    const auto report = (*service)->end_window();
+  managed(kernel, machine, name, child, move_shared, [&](Service& service) {
+    const auto report = half_is_hot(service, child);
     const Bytes fast =
         on_tier(kernel, machine, child.pid, child.where, kBytes, 0);
     if (move_shared) {
       check(fast >= kBytes / 2, name + "its pages are moved");
-    } else {
-      check(fast == 0, name + "its pages are left where they are");
-      const auto refused = report.moves.failed.find(EACCES);
-      check(refused != report.moves.failed.end() &&
-                refused->second >= kBytes / 2 / kernel.page_bytes(),
-            name + "and counted as shared");
+      return;
     }
-  } else {
-    check(false, name + "is managed");
-  }
-  child.end();
+    check(fast == 0, name + "its pages are left where they are");
+    const auto refused = report.moves.failed.find(EACCES);
+    check(refused != report.moves.failed.end() &&
+              refused->second >= kBytes / 2 / kernel.page_bytes(),
+          name + "and counted as shared");
+  });
 }
 
 int run() {

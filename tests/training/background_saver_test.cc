@@ -37,19 +37,27 @@ TEST(BackgroundSaver, SavesWhatWasThereWhenItBegan) {
                                   [](std::uint8_t byte) { return byte == 6; }));
 }
 
-TEST(BackgroundSaver, AFailedSaveIsToldOnceAndTheNextMayWork) {
+// A state that is too large for its pool, and one that is not.
+class BackgroundSaverOfTooMuch : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(pool);
+    saver.emplace(*pool);
+  }
   const PoolFolder folder;
-  const ByteVector small(100), large(100'000);
-  auto pool =
+  const ByteVector small = ByteVector(100), large = ByteVector(100'000);
+  Result<CheckpointPool> pool =
       CheckpointPool::create(folder.path() + "/pool", {.slot_bytes = 8192});
-  ASSERT_TRUE(pool);
-  BackgroundSaver saver(*pool);
+  std::optional<BackgroundSaver> saver;
   const std::vector<Piece> too_large{{.name = "x", .bytes = large}};
   const std::vector<Piece> fits{{.name = "x", .bytes = small}};
-  ASSERT_TRUE(saver.begin(too_large, 1));
-  EXPECT_FALSE(saver.begin(fits, 2));
-  ASSERT_TRUE(saver.begin(fits, 2));
-  ASSERT_TRUE(saver.wait());
+};
+
+TEST_F(BackgroundSaverOfTooMuch, IsToldOnceAndTheNextMayWork) {
+  ASSERT_TRUE(saver->begin(too_large, 1));
+  EXPECT_FALSE(saver->begin(fits, 2));
+  ASSERT_TRUE(saver->begin(fits, 2));
+  ASSERT_TRUE(saver->wait());
   EXPECT_EQ(pool->restore()->step, 2);
 }
 
@@ -97,21 +105,13 @@ TEST(BackgroundSaver, TellsOnceOfASaveThatIsDurableAndWaitsForNone) {
   EXPECT_TRUE(saver.finished()->has_value());
 }
 
-TEST(BackgroundSaver, AFailedSaveIsToldWithoutWaiting) {
-  const PoolFolder folder;
-  const ByteVector small(100), large(100'000);
-  auto pool =
-      CheckpointPool::create(folder.path() + "/pool", {.slot_bytes = 8192});
-  ASSERT_TRUE(pool);
-  BackgroundSaver saver(*pool);
-  const std::vector<Piece> too_large{{.name = "x", .bytes = large}};
-  const std::vector<Piece> fits{{.name = "x", .bytes = small}};
-  ASSERT_TRUE(saver.begin(too_large, 1));
-  auto done = saver.finished();
-  while (done && !*done) done = saver.finished();
+TEST_F(BackgroundSaverOfTooMuch, IsToldWithoutWaiting) {
+  ASSERT_TRUE(saver->begin(too_large, 1));
+  auto done = saver->finished();
+  while (done && !*done) done = saver->finished();
   EXPECT_FALSE(done);
-  EXPECT_TRUE(saver.begin(fits, 2));
-  EXPECT_TRUE(saver.wait());
+  EXPECT_TRUE(saver->begin(fits, 2));
+  EXPECT_TRUE(saver->wait());
 }
 
 // A state of two steady pieces, one of them copied past the caches, and one
