@@ -112,8 +112,8 @@ Status MappedFile::create(const std::string& path, Bytes size, ByteSpan begin) {
             " MiB); make room, or ask for fewer or smaller slots");
 }
 
-Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path,
-                                                     Access access) {
+Result<std::unique_ptr<MappedFile>> MappedFile::open(
+    const std::string& path, Access access, const PmemLibrary* library) {
   const bool write = access == Access::kWrite;
   const int file =
       ::open(path.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
@@ -129,6 +129,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path,
     return file_failure("read", path, errno);
   }
   std::unique_ptr<MappedFile> out(new MappedFile(path, file, access));
+  out->pmem_ = library;
   if (auto ok = out->look(); !ok) return ok.error();
   if (write && ::flock(file, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return file_failure("lock", path, errno);
@@ -162,9 +163,11 @@ Status MappedFile::look() {
 }
 
 Status MappedFile::map() {
-  const auto library = pmem_library();
-  if (!library) return library.error();
-  pmem_ = *library;
+  if (pmem_ == nullptr) {
+    const auto library = pmem_library();
+    if (!library) return library.error();
+    pmem_ = *library;
+  }
   pmem2_source* source = nullptr;
   pmem2_config* config = nullptr;
   const bool failed =

@@ -46,8 +46,10 @@ class MappedFile final : public Medium {
   /// Errors: kNotFound, kPermission, kIo; kUnsupported where libpmem2 is not
   /// installed; kInvalid when it is no file, is empty, or (kWrite) another
   /// process has it open to write; of a device, those of dax_device().
-  static Result<std::unique_ptr<MappedFile>> open(const std::string& path,
-                                                  Access access);
+  /// `library`: pmem_library(), or what a test puts in its place, and keeps.
+  static Result<std::unique_ptr<MappedFile>> open(
+      const std::string& path, Access access,
+      const PmemLibrary* library = nullptr);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile() override;
@@ -80,7 +82,7 @@ class MappedFile final : public Medium {
   std::string path_;
   int descriptor_;
   Access access_;
-  const PmemLibrary* pmem_ = nullptr;  // while map_ is there
+  const PmemLibrary* pmem_ = nullptr;
   pmem2_map* map_ = nullptr;
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;

@@ -1,11 +1,11 @@
-// crash_states: every state in which a crash may leave a RecordingMedium, or
+// crash_states: every state in which a crash may leave memory, or
 // a bounded, seeded sample where there are too many.
 #pragma once
 
 #include <functional>
 #include <random>
 
-#include "tests/training/recording_medium.h"
+#include "tests/training/persistence_domain.h"
 
 namespace thermocline {
 
@@ -16,17 +16,17 @@ class CrashStates {
 
   /// Calls visit(image) for the states that are possible now: all of them, if
   /// they are at most `most`, and torn ones besides.
-  void each(const RecordingMedium& medium,
+  void each(const PersistenceDomain& domain,
             const std::function<void(ByteSpan)>& visit) {
-    std::vector<const RecordingMedium::Unit*> units;
+    std::vector<const PersistenceDomain::Unit*> units;
     std::vector<Bytes> at;
     std::uint64_t states = 1;
-    for (const auto& [number, unit] : medium.pending()) {
+    for (const auto& [number, unit] : domain.pending()) {
       units.push_back(&unit);
-      at.push_back(number * medium.unit_bytes());
+      at.push_back(number * domain.unit_bytes());
       states = std::min(states * unit.contents.size(), most_ + 1);
     }
-    ByteVector image = medium.durable();
+    ByteVector image = domain.durable();
     const bool all = states <= most_;
     for (std::uint64_t n = 0; n < (all ? states : most_); ++n) {
       std::uint64_t rest = n;
@@ -40,7 +40,7 @@ class CrashStates {
     }
     for (std::uint64_t n = 0; !units.empty() && n < kTorn; ++n) {
       for (std::size_t i = 0; i < units.size(); ++i) {
-        put(image, at[i], torn(*units[i], medium.torn_bytes()));
+        put(image, at[i], torn(*units[i], domain.torn_bytes()));
       }
       visit(image);
     }
@@ -53,7 +53,7 @@ class CrashStates {
     std::ranges::copy(content, &image[at]);
   }
   // One store that was under way: parts of before and after.
-  ByteVector torn(const RecordingMedium::Unit& unit, Bytes grain) {
+  ByteVector torn(const PersistenceDomain::Unit& unit, Bytes grain) {
     const auto upto = 1 + random_() % (unit.contents.size() - 1);
     ByteVector out = unit.contents[upto - 1];
     for (Bytes part = 0; part < out.size(); part += grain) {

@@ -1,6 +1,7 @@
 // Every state in which a crash can leave the writes of a save, and what is
-// recovered from it. A recorder stands where the mapped file does; the code
-// that writes is the one that jobs run.
+// recovered from it. A recorder stands where the mapped file does, or below it,
+// where libpmem2 and the kernel do; the code that writes is the one that jobs
+// run.
 //
 // A state is consistent when recovery finds the last checkpoint whose save()
 // had returned or the one that was under way, bit for bit, and meets nothing
@@ -14,6 +15,9 @@
 
 #include "tests/training/faulty_medium.h"
 #include "tests/training/image.h"
+#include "tests/training/pool_folder.h"
+#include "tests/training/recorded_file.h"
+#include "tests/training/recording_medium.h"
 #include "training/checkpoint.h"
 
 namespace thermocline {
@@ -109,25 +113,33 @@ class Judge {
   Count& count_;
 };
 
-Count search(Granularity granularity, Bug bug, std::uint32_t slots,
-             bool incremental) {
-  Superblock block;
-  block.id = 4711;
-  block.slots = slots;
-  block.slot_bytes = kSlotBytes;
-  block.chunk_bytes = 128;
-  ByteVector start(block.pool_bytes());
-  std::ranges::copy(encode_superblock(block), start.begin());
-  RecordingMedium recorder(granularity, std::move(start));
-  auto owned = std::make_unique<FaultyMedium>(recorder, bug);
+Superblock block_of(std::uint32_t slots) {
+  Superblock out;
+  out.id = 4711;
+  out.slots = slots;
+  out.slot_bytes = kSlotBytes;
+  out.chunk_bytes = 128;
+  return out;
+}
+
+ByteVector empty_pool(const Superblock& block) {
+  ByteVector out(block.pool_bytes());
+  std::ranges::copy(encode_superblock(block), out.begin());
+  return out;
+}
+
+// Saves to a medium whose stores the domain knows; it holds an empty pool.
+Count search(Medium& medium, PersistenceDomain& domain, Bug bug,
+             const Superblock& block, bool incremental) {
+  auto owned = std::make_unique<FaultyMedium>(medium, bug);
   FaultyMedium& faulty = *owned;
   Count count;
   Judge judge(block, count);
   CrashStates states(1 << 9, 1);
   const auto look = [&] {
-    states.each(recorder, [&](ByteSpan image) { judge.look(image); });
+    states.each(domain, [&](ByteSpan image) { judge.look(image); });
   };
-  recorder.on_crash_point = look;
+  domain.on_crash_point = look;
   auto pool = CheckpointPool::over(
       std::move(owned),
       {.threads = 2, .thread_kib = 0, .incremental = incremental, .clock = [] {
@@ -142,6 +154,7 @@ Count search(Granularity granularity, Bug bug, std::uint32_t slots,
     judge.oldest = step;  // save() has returned: never less again
     look();
   }
+  domain.on_crash_point = [] {};
   return count;
 }
 
@@ -159,25 +172,81 @@ constexpr Row kRows[] = {
     {"commit word field by field", Bug::kCommitFieldByField},
 };
 
-TEST(CrashStates, NoneIsInconsistentAndSeededBugsAreFound) {
-  std::printf("%-6s %-5s %-4s %-32s %8s %8s %8s %10s\n", "medium", "slots",
+void print_head(const char* medium) {
+  std::printf("%-6s %-5s %-4s %-32s %8s %8s %8s %10s\n", medium, "slots",
               "skip", "writes", "states", "wrong", "damaged", "unchecked");
+}
+
+void print_and_expect(Granularity granularity, std::uint32_t slots,
+                      bool incremental, const char* name, const Count& count,
+                      bool right) {
+  std::printf("%-6s %-5u %-4s %-32s %8ju %8ju %8ju %10ju\n",
+              granularity_name(granularity), slots, incremental ? "yes" : "no",
+              name, count.states, count.wrong, count.damaged, count.unchecked);
+  EXPECT_GT(count.states, 1000);
+  EXPECT_EQ(count.wrong + count.damaged + count.unchecked == 0, right) << name;
+}
+
+TEST(CrashStates, NoneIsInconsistentAndSeededBugsAreFound) {
+  print_head("medium");
   for (const auto granularity : {Granularity::kLine, Granularity::kPage}) {
     for (const Row& row : kRows) {
       if (row.only_line && granularity != Granularity::kLine) continue;
       for (const std::uint32_t slots : {2U, 3U}) {
         for (const bool incremental : {false, true}) {
-          const Count count = search(granularity, row.bug, slots, incremental);
-          std::printf("%-6s %-5u %-4s %-32s %8ju %8ju %8ju %10ju\n",
-                      granularity_name(granularity), slots,
-                      incremental ? "yes" : "no", row.name, count.states,
-                      count.wrong, count.damaged, count.unchecked);
-          const auto found = count.wrong + count.damaged + count.unchecked;
-          EXPECT_GT(count.states, 1000);
-          EXPECT_EQ(found > 0, row.bug != Bug::kNone) << row.name;
+          const Superblock block = block_of(slots);
+          RecordingMedium recorder(granularity, empty_pool(block));
+          const Count count =
+              search(recorder, recorder.domain(), row.bug, block, incremental);
+          print_and_expect(granularity, slots, incremental, row.name, count,
+                           row.bug == Bug::kNone);
         }
       }
     }
+  }
+}
+
+// The same below MappedFile, with a real file: what goes to libpmem2, and what
+// to the file.
+class CrashStatesOfAFile : public testing::Test {
+ protected:
+  Count search_file(Granularity granularity, Bug bug,
+                    RecordedFile::Flushes flushes, std::uint32_t slots,
+                    bool incremental) {
+    const PoolFolder folder("/var/tmp");  // on a disk, for kPage
+    const std::string path = folder.path() + "/pool";
+    const Superblock block = block_of(slots);
+    CHECK(MappedFile::create(path, block.pool_bytes(), empty_pool(block)));
+    RecordedFile recorded(path, granularity, flushes);
+    CHECK(recorded.file().durability().granularity == granularity);
+    return search(recorded.file(), recorded.domain(), bug, block, incremental);
+  }
+};
+
+TEST_F(CrashStatesOfAFile, NoneIsInconsistentAndSeededBugsAreFound) {
+  print_head("file");
+  for (const auto granularity :
+       {Granularity::kByte, Granularity::kLine, Granularity::kPage}) {
+    for (const Row& row : kRows) {
+      if (row.only_line && granularity == Granularity::kPage) continue;
+      for (const bool incremental : {false, true}) {
+        const Count count = search_file(
+            granularity, row.bug, RecordedFile::Flushes::kAll, 2, incremental);
+        print_and_expect(granularity, 2, incremental, row.name, count,
+                         row.bug == Bug::kNone);
+      }
+    }
+  }
+}
+
+// Where caches are lost, and only there, a store that is not flushed is.
+TEST_F(CrashStatesOfAFile, ACommitThatIsNotFlushedIsFoundWhereCachesAreLost) {
+  print_head("file");
+  for (const auto granularity : {Granularity::kByte, Granularity::kLine}) {
+    const Count count = search_file(granularity, Bug::kNone,
+                                    RecordedFile::Flushes::kNone, 2, false);
+    print_and_expect(granularity, 2, false, "the commit is not flushed", count,
+                     granularity == Granularity::kByte);
   }
 }
 
@@ -192,8 +261,8 @@ TEST(CrashStates, APoolMadeOnADeviceIsThereInWholeOrNotAtAll) {
     RecordingMedium& recorder = *owned;
     CrashStates states(1 << 9, 1);
     int none = 0, empty = 0, other = 0;
-    recorder.on_crash_point = [&] {
-      states.each(recorder, [&](ByteSpan bytes) {
+    recorder.domain().on_crash_point = [&] {
+      states.each(recorder.domain(), [&](ByteSpan bytes) {
         const auto pool = CheckpointPool::over(std::make_unique<Image>(bytes));
         const bool is_empty = pool && pool->list().empty();
         (!pool ? none : is_empty ? empty : other) += 1;
@@ -204,7 +273,7 @@ TEST(CrashStates, APoolMadeOnADeviceIsThereInWholeOrNotAtAll) {
     EXPECT_GT(none, 100);
     EXPECT_GT(empty, 0);
     EXPECT_EQ(other, 0);
-    recorder.on_crash_point = [] {};
+    recorder.domain().on_crash_point = [] {};
     const State state = state_of(1);
     ASSERT_TRUE(pool->save(state.pieces(), 1));
     EXPECT_EQ(pool->restore()->step, 1);
