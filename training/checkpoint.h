@@ -175,6 +175,17 @@ class CheckpointPool {
   /// left as they are, partly overwritten.
   Result<Restored> restore_into(const Into& into);
 
+  // A checkpoint in memory of its own, which no save changes.
+  struct Copied {
+    Restored restored;  // its pieces are views of `bytes`
+    std::vector<ByteVector> bytes;
+  };
+  /// restore() of a pool into which another process may be saving: a job that
+  /// is looked at beside its training. Taken anew when so many saves came
+  /// meanwhile that its slot may have been written again. Errors: as restore();
+  /// kIo when that went on for ten times.
+  Result<Copied> copy();
+
   struct Listed {
     std::uint32_t slot = 0;
     bool committed = false;  // a head names it, or did

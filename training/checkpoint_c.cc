@@ -10,12 +10,13 @@
 using namespace thermocline;  // all of this file is its edge
 
 struct thermocline_pool {
-  explicit thermocline_pool(CheckpointPool opened)
-      : pool(std::move(opened)), saver(pool) {}
+  thermocline_pool(CheckpointPool opened, bool write)
+      : pool(std::move(opened)), saver(pool), writes(write) {}
   CheckpointPool pool;
   BackgroundSaver saver;
+  bool writes;                           // and so nobody else does
   std::shared_ptr<Bandwidth> bandwidth;  // null: nobody is asked
-  std::optional<Restored> restored;
+  std::optional<CheckpointPool::Copied> restored;
 };
 
 namespace {
@@ -52,10 +53,18 @@ std::vector<Piece> pieces_of(const thermocline_piece* from, std::size_t count) {
   return out;
 }
 
-thermocline_pool* opened(Result<CheckpointPool> pool) {
-  if (pool) return new thermocline_pool(*std::move(pool));
+thermocline_pool* opened(Result<CheckpointPool> pool, bool write) {
+  if (pool) return new thermocline_pool(*std::move(pool), write);
   told(pool.error());
   return nullptr;
+}
+
+// Views of the pool, or a copy, where others may write it.
+Result<CheckpointPool::Copied> restored(thermocline_pool& from) {
+  if (!from.writes) return from.pool.copy();
+  auto found = from.pool.restore();
+  if (!found) return found.error();
+  return CheckpointPool::Copied{*std::move(found), {}};
 }
 
 }  // namespace
@@ -74,14 +83,15 @@ thermocline_pool* thermocline_pool_create(const char* path, uint64_t slot_bytes,
     PoolOptions options;
     options.slot_bytes = slot_bytes;
     options.slots = slots;
-    return opened(CheckpointPool::create(path, options));
+    return opened(CheckpointPool::create(path, options), true);
   });
 }
 
 thermocline_pool* thermocline_pool_open(const char* path, int write) {
   return guarded(static_cast<thermocline_pool*>(nullptr), [&] {
     return opened(write != 0 ? CheckpointPool::open(path)
-                             : CheckpointPool::open_to_read(path));
+                             : CheckpointPool::open_to_read(path),
+                  write != 0);
   });
 }
 
@@ -185,12 +195,12 @@ int thermocline_restore(thermocline_pool* pool, uint64_t* step,
     if (const auto before = pool->saver.wait(); !before) {
       return told(before.error()) - 1;
     }
-    auto found = pool->pool.restore();
+    auto found = restored(*pool);
     if (!found && found.error().code == Error::Code::kNotFound) return 0;
     if (!found) return told(found.error()) - 1;
-    *step = found->step;
-    *pieces = found->pieces.size();
-    last_error = found->passed_over();
+    *step = found->restored.step;
+    *pieces = found->restored.pieces.size();
+    last_error = found->restored.passed_over();
     pool->restored = *std::move(found);
     return 1;
   });
@@ -198,8 +208,9 @@ int thermocline_restore(thermocline_pool* pool, uint64_t* step,
 
 int thermocline_piece_at(const thermocline_pool* pool, size_t index,
                          thermocline_piece* out) {
-  if (!pool->restored || index >= pool->restored->pieces.size()) return 0;
-  const Piece& piece = pool->restored->pieces[index];
+  if (!pool->restored || index >= pool->restored->restored.pieces.size())
+    return 0;
+  const Piece& piece = pool->restored->restored.pieces[index];
   *out = {piece.name.c_str(), piece.type.c_str(), piece.shape.data(),
           piece.shape.size(), piece.bytes.data(), piece.bytes.size()};
   return 1;

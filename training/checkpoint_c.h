@@ -34,7 +34,8 @@ uint64_t thermocline_slot_bytes(const thermocline_piece* pieces, size_t count);
 /* A new pool, on disk in whole. NULL: failed (it exists, the disk is full). */
 thermocline_pool* thermocline_pool_create(const char* path, uint64_t slot_bytes,
                                           int slots);
-/* One that exists; `write` 0: to restore only. NULL: failed. */
+/* One that exists; `write` 0: to restore only, while a job may be saving into
+ * it. NULL: failed. */
 thermocline_pool* thermocline_pool_open(const char* path, int write);
 /* Waits for a save under way. NULL is allowed. */
 void thermocline_pool_close(thermocline_pool* pool);

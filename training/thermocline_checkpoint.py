@@ -40,6 +40,10 @@ With a thermoclined on the machine, share its budget, as C++ does (bandwidth.h):
 Saves then ask it before they copy. Where none is, they go on at full speed:
 pool.bandwidth() says so.
 
+Another process may look at what a job saves, beside it or where it may not write:
+
+    step, saved = checkpoint.Pool("/mnt/pmem/job.pool", read_only=True).restore()
+
 An optimizer keeps nothing before its first step: make the pool after it, or
 give slot_bytes. The library is looked for in $THERMOCLINE_CHECKPOINT_LIBRARY,
 then in build/release/lib beside this folder, then where it is installed.
@@ -222,9 +226,10 @@ class Pool:
     """A pool of checkpoints. One thread at a time."""
 
     def __init__(self, path, room_for=None, slots=3, slot_bytes=0, socket=None,
-                 name="checkpoints", weight=1.0):
+                 name="checkpoints", weight=1.0, read_only=False):
         """Opens the pool, or makes one with room for a state like that.
 
+        `read_only`: to restore from it alone, also while a job saves into it.
         `socket`: of the thermoclined that shares out the machine's bandwidth,
         where saves are consumer `name`, with `weight` (moves of pages have 1).
         """
@@ -236,9 +241,9 @@ class Pool:
         # A device is there before there is a pool on it.
         there = os.path.exists(path)
         device = there and stat.S_ISCHR(os.stat(path).st_mode)
-        if there:
-            self._pool = self._lib.thermocline_pool_open(file, 1)
-        if not self._pool and (not there or device):
+        if there or read_only:
+            self._pool = self._lib.thermocline_pool_open(file, not read_only)
+        if not self._pool and not read_only and (not there or device):
             if room_for is not None:
                 pieces, kept = _pieces(room_for)
                 needed = self._lib.thermocline_slot_bytes(pieces, len(pieces))

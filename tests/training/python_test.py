@@ -144,6 +144,16 @@ def main():
         pool.wait()
         assert pool.bandwidth() is None
         refused(lambda: checkpoint.Pool(path), "in use")
+        looker = checkpoint.Pool(path, read_only=True)
+        step, seen = looker.restore()
+        assert step == 12
+        pool.save(first.state(), 13)
+        assert looker.restore()[0] == 13
+        assert torch.equal(seen["rng"], pool.restore()[1]["rng"]) is False
+        refused(lambda: looker.save(first.state(), 14), "opened to read")
+        refused(lambda: checkpoint.Pool(path + "s", read_only=True), path + "s")
+        del looker
+        pool.save(seen, 12)  # as it was
         refused(lambda: pool.save({"a": object()}, 1), "cannot be saved")
         refused(lambda: pool.save({"a": torch.zeros(1 << 20)}, 1),
                 "larger slots")
