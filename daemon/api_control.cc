@@ -42,6 +42,15 @@ struct Rate {
   }
 };
 
+struct Switch {
+  std::string name;
+  bool on = false;
+  void fields(auto& f) {
+    f("name", name, "of the guard");
+    f("on", on, "whether it is to hold moves back");
+  }
+};
+
 struct Consumer {
   std::string name;
   void fields(auto& f) { f("name", name, "of the consumer"); }
@@ -131,6 +140,21 @@ Reply answer_set_budget(Service& service, const json& request) {
   }
   service.set_budget(static_cast<Bytes>(rate->bytes_per_s));
   return json{{"budget_bytes_per_s", rate->bytes_per_s}};
+}
+
+Reply answer_switch_guard(Service& service, const json& request) {
+  const auto wanted = read_options<Switch>(request);
+  if (!wanted) return wanted.error();
+  if (wanted->name.empty()) {
+    return invalid("needs a guard; add \"name\":\"thrashing\"");
+  }
+  if (!request.contains("on")) {
+    return invalid("needs to know which way; add \"on\":true or false");
+  }
+  if (auto status = service.switch_guard(wanted->name, wanted->on); !status) {
+    return status.error();
+  }
+  return json{{"name", wanted->name}, {"on", wanted->on}};
 }
 
 Reply answer_use_budget(Service& service, const json& request) {

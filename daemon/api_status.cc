@@ -1,10 +1,13 @@
 // Operations that tell what the daemon is and does.
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "daemon/api.h"
 #include "daemon/api_operations.h"
+#include "daemon/guard_switches.h"
 #include "daemon/metrics.h"
 #include "daemon/report.h"
 #include "traces/fields.h"
@@ -159,6 +162,25 @@ Reply answer_policies(Service& service, const json& request) {
         {{"name", name}, {"summary", entry.summary}, {"options", options}});
   }
   return json{{"current", service.options().policy}, {"policies", policies}};
+}
+
+Reply answer_guards(Service& service, const json& request) {
+  if (auto none = read_options<Nothing>(request); !none) return none.error();
+  std::map<std::string, std::uint64_t> refused;
+  for (std::size_t i = 1; i < kRefusals; ++i) {
+    refused[refusal_name(static_cast<Refusal>(i))] = service.moves().refused[i];
+  }
+  const auto& off = service.options().without;
+  json guards = json::array();
+  for (const auto& guard : guard_switches()) {
+    guards.push_back({{"name", guard.name},
+                      {"about", guard.about},
+                      {"on", std::ranges::find(off, guard.name) == off.end()},
+                      {"live", guard.live}});
+    const auto counted = refused.find(guard.name);
+    if (counted != refused.end()) guards.back()["refused"] = counted->second;
+  }
+  return json{{"guards", guards}};
 }
 
 Reply answer_metrics(Service& service, const json& request) {

@@ -39,6 +39,12 @@ class Blacklist {
   };
   Blacklist(Options options, Bytes page) : options_(options), page_(page) {}
 
+  /// From now on these; where no failure is to rest, what rests is forgotten.
+  void set(const Options& options) {
+    options_ = options;
+    if (options.busy <= 0 && options.unmovable <= 0) ranges_.clear();
+  }
+
   /// These pages did not move in that window. Ascending, of one cause.
   void failed(std::span<const Address> pages, int error_number,
               std::int64_t window);

@@ -1,6 +1,7 @@
-// thermocline detach, policy, budget, pause, resume: change what a running
-// thermoclined does.
+// thermocline detach, policy, budget, guard, pause, resume: change what a
+// running thermoclined does.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,8 @@ struct Control {
   std::string policy;
   std::string options = "{}";
   std::uint64_t budget = 0;
+  std::string guard;
+  std::string way;  // on, off
   bool as_json = false;
 };
 
@@ -122,6 +125,49 @@ void add_budget(CLI::App& root, Outcome& outcome) {
   });
 }
 
+std::string show_guards(const json& reply) {
+  std::string out;
+  for (const auto& one : reply.value("guards", json::array())) {
+    std::string name = text_of(one.value("name", json()));
+    std::string count;
+    if (one.contains("refused")) count = one["refused"].dump() + " refused";
+    name.resize(std::max<std::size_t>(name.size(), 16), ' ');
+    count.resize(std::max<std::size_t>(count.size(), 16), ' ');
+    out += (out.empty() ? "" : "\n") +
+           std::string(one.value("on", true) ? "on   " : "off  ") + name + " " +
+           count + " " + text_of(one.value("about", json())) +
+           (one.value("live", true) ? "" : " (switched at the start only)");
+  }
+  return out;
+}
+
+void add_guard(CLI::App& root, Outcome& outcome) {
+  CLI::App* command = nullptr;
+  auto given = make(root, "guard",
+                    "Switch one of the daemon's guards on or off; without a "
+                    "NAME, list them.",
+                    command);
+  command->add_option("name", given->guard, "the guard");
+  auto* way = command->add_option("way", given->way, "on or off")
+                  ->check(CLI::IsMember({"on", "off"}));
+  command->get_option("name")->needs(way);
+  command->callback([given, &outcome] {
+    if (given->guard.empty()) {
+      return run(*given, {{"op", "guards"}}, show_guards, outcome);
+    }
+    run(
+        *given,
+        {{"op", "switch_guard"},
+         {"name", given->guard},
+         {"on", given->way == "on"}},
+        [](const json& reply) {
+          return "guard " + text_of(reply.value("name", json())) + " is " +
+                 (reply.value("on", false) ? "on" : "off");
+        },
+        outcome);
+  });
+}
+
 void add_switch(CLI::App& root, Outcome& outcome, const char* name,
                 const char* about, const char* said) {
   CLI::App* command = nullptr;
@@ -150,6 +196,7 @@ void add_control(CLI::App& root, Outcome& outcome) {
   });
   add_policy(root, outcome);
   add_budget(root, outcome);
+  add_guard(root, outcome);
   add_switch(root, outcome, "pause", "Move nothing until resume.",
              "paused: nothing is moved until thermocline resume");
   add_switch(root, outcome, "resume", "Move again.", "moves are made again");

@@ -43,12 +43,11 @@ Status check_pids(const json& pids) {
 
 Status check_guards(const json& guards) {
   if (!guards.is_array()) return invalid("\"without\" is not a list of guards");
-  Service::Options options;
   for (const auto& one : guards) {
     if (!one.is_string()) {
       return invalid("\"without\" has " + one.dump() + ", not a name");
     }
-    if (auto status = switch_off(options, one.get<std::string>()); !status) {
+    if (auto status = check_guard(one.get<std::string>()); !status) {
       return status.error().within("\"without\"");
     }
   }

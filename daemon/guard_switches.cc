@@ -1,53 +1,65 @@
 #include "daemon/guard_switches.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace thermocline {
 namespace {
 
 using Options = Service::Options;
-using Switch = void (*)(Options&);
 
-const std::vector<std::pair<std::string, Switch>>& switches() {
-  static const std::vector<std::pair<std::string, Switch>> all{
-      {"residence", [](Options& o) { o.guards.residence = 0; }},
-      {"ping_pong", [](Options& o) { o.guards.residence = 0; }},
-      {"blacklist",
-       [](Options& o) {
-         o.guards.blacklist = {0, 0};
-       }},
-      {"no_payback", [](Options& o) { o.guards.payback.seconds = 0; }},
-      {"needless", [](Options& o) { o.guards.needless = false; }},
-      {"slowdown", [](Options& o) { o.guards.slowdown.drop = 0; }},
-      {"thrashing", [](Options& o) { o.guards.thrash.span = 0; }},
-      {"pressure", [](Options& o) { o.pressure.waiting = 0; }},
-      {"oom_margin", [](Options& o) { o.pressure.margin = 0; }},
-      {"in_flight", [](Options& o) { o.move_thread = false; }},
-      {"policy_deadline", [](Options& o) { o.policy_guard.deadline_ns = 0; }},
-      {"numa_balancing", [](Options& o) { o.allow_numa_balancing = true; }},
-  };
-  return all;
+const GuardSwitch* find(const std::string& name) {
+  const auto& all = guard_switches();
+  const auto at = std::ranges::find(all, name, &GuardSwitch::name);
+  return at == all.end() ? nullptr : &*at;
 }
 
 }  // namespace
 
-std::vector<std::string> guard_switches() {
-  std::vector<std::string> out;
-  for (const auto& [name, off] : switches()) out.push_back(name);
-  return out;
+const std::vector<GuardSwitch>& guard_switches() {
+  static const std::vector<GuardSwitch> all{
+      {"residence", "moving back soon", true,
+       [](Options& o) { o.guards.residence_holds = false; }},
+      {"ping_pong", "moving back and forth", true,
+       [](Options& o) { o.guards.ping_pong_holds = false; }},
+      {"blacklist", "pages that would not move", true,
+       [](Options& o) {
+         o.guards.blacklist = {0, 0};
+       }},
+      {"no_payback", "promotions that do not earn their copy back", true,
+       [](Options& o) { o.guards.payback.seconds = 0; }},
+      {"needless", "room for promotions that are refused", true,
+       [](Options& o) { o.guards.needless = false; }},
+      {"slowdown", "all, when the job became slower", true,
+       [](Options& o) { o.guards.slowdown.drop = 0; }},
+      {"thrashing", "all, when swapping gains nothing", true,
+       [](Options& o) { o.guards.thrash.span = 0; }},
+      {"pressure", "all, while tasks wait for memory", true,
+       [](Options& o) { o.pressure.waiting = 0; }},
+      {"oom_margin", "all, while memory is nearly used up", true,
+       [](Options& o) { o.pressure.margin = 0; }},
+      {"numa_balancing", "all, while the kernel moves pages, too", true,
+       [](Options& o) { o.allow_numa_balancing = true; }},
+      {"in_flight", "a second batch while one is on its way", false,
+       [](Options& o) { o.move_thread = false; }},
+      {"policy_deadline", "decisions that take too long", false,
+       [](Options& o) { o.policy_guard.deadline_ns = 0; }},
+  };
+  return all;
 }
 
-Status switch_off(Options& options, const std::string& guard) {
+Status check_guard(const std::string& name) {
+  if (find(name) != nullptr) return {};
   std::string known;
-  for (const auto& [name, off] : switches()) {
-    if (name == guard) {
-      off(options);
-      return {};
-    }
-    known += (known.empty() ? "" : ", ") + name;
+  for (const auto& one : guard_switches()) {
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
   }
-  return invalid("no guard \"" + guard + "\" can be switched off; there are " +
+  return invalid("no guard \"" + name + "\" can be switched off; there are " +
                  known);
+}
+
+Options switched(Options options) {
+  for (const auto& name : options.without) find(name)->off(options);
+  return options;
 }
 
 }  // namespace thermocline

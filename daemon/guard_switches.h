@@ -1,4 +1,4 @@
-// switch_off: turns one guard off by the name under which it refuses moves.
+// Guards by the names under which they refuse moves, each with its switch.
 //
 // For whoever must know what a guard costs, or is worth, on a job of their
 // own. Those that keep moves sound (invalid, stale, unmovable, capacity) have
@@ -12,10 +12,18 @@
 
 namespace thermocline {
 
-/// The names that switch_off() knows.
-std::vector<std::string> guard_switches();
+struct GuardSwitch {
+  const char* name;
+  const char* about;
+  bool live;  // false: only a restart switches it
+  void (*off)(Service::Options& options);
+};
+const std::vector<GuardSwitch>& guard_switches();
 
-/// Errors: kInvalid for another name, listing those there are.
-Status switch_off(Service::Options& options, const std::string& guard);
+/// Errors: kInvalid for a guard that has no switch, listing those that do.
+Status check_guard(const std::string& name);
+
+/// The options with all guards of `without` off. Requires: each is known.
+Service::Options switched(Service::Options options);
 
 }  // namespace thermocline

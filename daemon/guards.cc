@@ -35,8 +35,13 @@ Refusal Guards::bouncing(const State& state, const Move& move,
                          std::int64_t window) const {
   if (state.moved_at < 0 || move.to != state.came_from) return Refusal::kNone;
   const auto stayed = window - state.moved_at;
-  if (stayed < options_.residence) return Refusal::kResidence;
-  if (stayed < options_.residence << state.bounces) return Refusal::kPingPong;
+  if (options_.residence_holds && stayed < options_.residence) {
+    return Refusal::kResidence;
+  }
+  if (options_.ping_pong_holds && state.bounces > 0 &&
+      stayed < options_.residence << state.bounces) {
+    return Refusal::kPingPong;
+  }
   return Refusal::kNone;
 }
 

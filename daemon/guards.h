@@ -53,7 +53,9 @@ const char* refusal_name(Refusal why);
 class Guards {
  public:
   struct Options {
-    std::int64_t residence = 2;      // windows; 0: no such guard
+    std::int64_t residence = 2;      // windows; 0: neither of the next two
+    bool residence_holds = true;     // false: no such guard
+    bool ping_pong_holds = true;     // likewise
     std::int64_t failures_wait = 4;  // windows an object that failed is left
     bool needless = true;            // false: no such guard
     Payback::Options payback;
@@ -64,6 +66,12 @@ class Guards {
   };
   explicit Guards(Options options)
       : options_(options), payback_(options.payback) {}
+
+  /// From now on these; what is known of objects stays.
+  void set(const Options& options) {
+    options_ = options;
+    payback_.set(options.payback);
+  }
 
   /// The moves that may be made, demotions first. `bytes_to_move` is what a
   /// move of the object to a tier would carry. `hold`: why none may be made

@@ -22,6 +22,12 @@ Managed::Managed(Kernel& kernel, const Machine& machine, std::uint64_t serial,
 
 void Managed::set_policy(std::unique_ptr<Policy> policy) {
   policy_ = std::move(policy);
+  silence_told_ = false;
+}
+
+bool Managed::policy_fell_silent() {
+  if (silence_told_) return false;
+  return silence_told_ = policy_->counts().contains("asked_no_more");
 }
 
 bool Managed::count(const Sample& sample) {

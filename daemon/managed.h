@@ -35,6 +35,15 @@ struct RegionMemory {
   Guards::Memory guards;
 };
 
+// What is to be known of a target after a restart.
+struct TargetMemory {
+  std::int64_t window = 0;
+  std::vector<RegionMemory> regions;
+  std::vector<Blacklist::Memory> blacklist;
+  SlowdownWatch::Memory slowdown;
+  ThrashWatch::Memory thrash;
+};
+
 class Managed {
  public:
   /// `serial` tells it from all others of this service, past ones included.
@@ -45,6 +54,9 @@ class Managed {
   std::uint64_t serial() const { return serial_; }
   const Target& target() const { return target_; }
   const Policy& policy() const { return *policy_; }
+  /// Whether the policy, by what it counts, is asked no more, and this is the
+  /// first time that anybody asks so of it.
+  bool policy_fell_silent();
   /// The policy's heat of a region, of one in a huge page its part of that; 0
   /// where it says nothing finite.
   double heat(ObjectId id) const;
@@ -52,6 +64,8 @@ class Managed {
   /// itself.
   ObjectId leader(ObjectId id) const { return huge_.leader(id); }
   const Guards& guards() const { return guards_; }
+  /// From now on these; what is known of objects stays.
+  void set_guards(const Guards::Options& guards);
   const SlowdownWatch& slowdown() const { return slowdown_; }
   const ThrashWatch& thrash() const { return thrash_; }
   const Blacklist& blacklist() const { return blacklist_; }
@@ -129,12 +143,10 @@ class Managed {
   /// What is to outlive the daemon of a region, with the accesses of the last
   /// window.
   RegionMemory memory(ObjectId id) const;
-  /// Goes on where another left off at `window`: the accesses count as seen in
-  /// the window that begins now. Regions that are no more are passed over;
-  /// returns how many were not.
-  std::size_t recall(std::int64_t window,
-                     const std::vector<RegionMemory>& regions,
-                     std::span<const Blacklist::Memory> blacklist);
+  /// Goes on where another left off: the accesses count as seen in the window
+  /// that begins now. Regions that are no more are passed over; returns how
+  /// many were not.
+  std::size_t recall(const TargetMemory& memory);
 
  private:
   void adapt();
@@ -193,6 +205,7 @@ class Managed {
   Blacklist blacklist_;
   std::int64_t thrash_span_;
   Refusal pressure_ = Refusal::kNone;
+  bool silence_told_ = false;  // of this policy
   FastShare share_;
   Claim claim_;
   Bytes working_set_ = 0;        // in the window

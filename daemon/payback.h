@@ -28,6 +28,7 @@ class Payback {
     double seconds = 60;  // in which a copy must pay; 0: no such guard
   };
   explicit Payback(Options options) : options_(options) {}
+  void set(const Options& options) { options_ = options; }
 
   /// A batch was carried out.
   void landed(Bytes bytes, Nanos took);

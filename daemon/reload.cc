@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/guard_switches.h"
 #include "daemon/settings_check.h"
 
 namespace thermocline {
@@ -9,8 +10,23 @@ namespace {
 
 bool is_live(const std::string& key) {
   static const std::vector<std::string> kLive = {
-      "policy", "options", "agent", "budget", "clients", "log_level"};
+      "policy",  "options", "agent",    "budget",
+      "without", "clients", "log_level"};
   return std::find(kLive.begin(), kLive.end(), key) != kLive.end();
+}
+
+// Guards that the file switches, as far as that can be done now.
+std::vector<std::string> switch_guards(const Settings& after,
+                                       Service& service) {
+  std::vector<std::string> refused;
+  const auto& off = after.service.without;
+  for (const auto& guard : guard_switches()) {
+    const bool on = std::ranges::find(off, guard.name) == off.end();
+    if (auto done = service.switch_guard(guard.name, on); !done) {
+      refused.push_back(done.error().message);
+    }
+  }
+  return refused;
 }
 
 }  // namespace
@@ -35,6 +51,7 @@ Result<std::vector<std::string>> apply_changes(const Settings& before,
   if (!loaded) return loaded.error();  // it was good a moment ago
   if (has("budget")) service.set_budget(after.service.budget);
   std::vector<std::string> said;
+  if (has("without")) said = switch_guards(after, service);
   for (const auto& key : changed) {
     said.push_back(is_live(key) ? key + " is as the file says now"
                                 : key + " has changed; it takes a restart");

@@ -21,15 +21,15 @@ RegionMemory Managed::memory(ObjectId id) const {
           guards_.memory(id, window_)};
 }
 
-std::size_t Managed::recall(std::int64_t window,
-                            const std::vector<RegionMemory>& regions,
-                            std::span<const Blacklist::Memory> blacklist) {
-  window_ = std::max(window_, window);
-  blacklist_.recall(blacklist, window_);
+std::size_t Managed::recall(const TargetMemory& memory) {
+  window_ = std::max(window_, memory.window);
+  blacklist_.recall(memory.blacklist, window_);
+  slowdown_.recall(memory.slowdown);
+  thrash_.recall(memory.thrash);
   loads_.resize(target_.size());
   stores_.resize(target_.size());
   std::size_t known = 0;
-  for (const auto& one : regions) {
+  for (const auto& one : memory.regions) {
     const auto id = target_.find(one.start);
     if (!id) continue;
     ++known;
@@ -40,15 +40,10 @@ std::size_t Managed::recall(std::int64_t window,
   return known;
 }
 
-std::size_t Service::recall(int pid, std::int64_t window,
-                            const std::vector<RegionMemory>& regions,
-                            std::span<const Blacklist::Memory> blacklist) {
-  for (const auto& one : managed_) {
-    if (one->target().pid() == pid) {
-      return one->recall(window, regions, blacklist);
-    }
-  }
-  CHECK(false);
+std::size_t Service::recall(int pid, const TargetMemory& memory) {
+  Managed* const managed = find(pid);
+  CHECK(managed != nullptr);
+  return managed->recall(memory);
 }
 
 void Service::record(std::string line) {

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "daemon/guard_switches.h"
+
 namespace thermocline {
 namespace {
 
@@ -16,7 +18,8 @@ Service::Service(Kernel& kernel, Machine machine, Options options,
                  PolicyMaker make_policy)
     : kernel_(kernel),
       machine_(std::move(machine)),
-      options_(std::move(options)),
+      configured_(std::move(options)),
+      options_(switched(configured_)),
       make_policy_(std::move(make_policy)),
       budget_(options_.budget, options_.target.region_bytes, kernel.now()),
       moves_budget_(*budget_.add("migration", 1)),
@@ -28,6 +31,9 @@ Result<std::unique_ptr<Service>> Service::make(Kernel& kernel, Machine machine,
                                                Options options,
                                                PolicyMaker make_policy) {
   if (machine.tiers.empty()) return invalid("the machine has no tiers");
+  for (const auto& guard : options.without) {
+    if (auto known = check_guard(guard); !known) return known.error();
+  }
   std::unique_ptr<Service> service(new Service(
       kernel, std::move(machine), std::move(options), std::move(make_policy)));
   const auto& wanted = service->options_;
@@ -306,6 +312,12 @@ WindowReport Service::end_window() {
                                  *moves_thread_, length, {rests(), pressure}));
     collect_moves();
     report.targets.push_back(one->report());
+    if (one->policy_fell_silent()) {
+      notice("policy " + options_.policy + " is asked no more for pid " +
+             std::to_string(one->target().pid()) +
+             ", for it failed again and again: nothing is moved there; "
+             "`thermocline policy NAME` makes another");
+    }
   }
   report.moves.add(std::exchange(other_moves_, {}));
   report.samples = window_samples_;

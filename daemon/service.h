@@ -54,6 +54,9 @@ class Service {
     Guards::Options guards;
     PressureOptions pressure;
     PolicyGuardOptions policy_guard;
+    // Guards that are switched off, whatever the above says
+    // (guard_switches.h). Each is known there.
+    std::vector<std::string> without;
     FastShare share;               // of a target that is attached without one
     std::vector<TargetRule> find;  // processes to manage as they come
     bool children = true;          // and what is attached, its children as well
@@ -112,12 +115,17 @@ class Service {
   /// then stays.
   Status set_policy(const std::string& name, const std::string& options);
   void set_budget(Bytes bytes_per_s) { budget_.set_rate(bytes_per_s); }
+  /// Switches a guard on or off for all targets, from the next window; what it
+  /// knows of objects stays. On: as the options say. Errors: kInvalid for no
+  /// such guard, and for one that only a restart switches.
+  Status switch_guard(const std::string& guard, bool on);
   void pause(bool paused) { paused_ = paused; }
 
   const Machine& machine() const { return machine_; }
   /// Of this host's clock, what goes by while the samples' clock shows one
   /// second: above 1 on an emulated machine, once its samples have told.
   double dilation() const { return dilation_; }
+  /// What holds now: without what is switched off.
   const Options& options() const { return options_; }
   Bytes budget() const { return budget_.rate(); }
   /// Shared by moves ("migration") and whoever else registers.
@@ -132,11 +140,9 @@ class Service {
   /// What was decided and changed lately, oldest first; bounded.
   const std::deque<std::string>& history() const { return history_; }
   void record(std::string line);
-  /// Lets a managed process go on where it was left at `window`, and returns
-  /// how many of its regions are still there. Requires: find(pid).
-  std::size_t recall(int pid, std::int64_t window,
-                     const std::vector<RegionMemory>& regions,
-                     std::span<const Blacklist::Memory> blacklist);
+  /// Lets a managed process go on where it was left, and returns how many of
+  /// its regions are still there. Requires: find(pid).
+  std::size_t recall(int pid, const TargetMemory& memory);
   /// What its user should know, one line each.
   const Notices& notices() const { return notices_; }
   void notice(std::string line) { notices_.add(std::move(line)); }
@@ -191,7 +197,8 @@ class Service {
 
   Kernel& kernel_;
   Machine machine_;
-  Options options_;
+  const Options configured_;
+  Options options_;  // as configured, but for what was set or switched since
   PolicyMaker make_policy_;
   std::unique_ptr<Mover> mover_;
   std::unique_ptr<MoveThread> moves_thread_;  // uses the mover

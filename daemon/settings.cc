@@ -76,6 +76,12 @@ void add_fields(CLI::App& app, CommandLine& line) {
       ->excludes(app.get_option("--options"));
 }
 
+std::vector<std::string> guard_names() {
+  std::vector<std::string> out;
+  for (const auto& one : guard_switches()) out.emplace_back(one.name);
+  return out;
+}
+
 void add_others(CLI::App& app, CommandLine& line) {
   app.add_option_function<std::vector<int>>(
          "--pid",
@@ -108,7 +114,7 @@ void add_others(CLI::App& app, CommandLine& line) {
          },
          "switch a guard off; may be repeated")
       ->type_name("GUARD")
-      ->check(CLI::IsMember(guard_switches()));
+      ->check(CLI::IsMember(guard_names()));
   auto& own = line.invocation;
   app.add_option("--config", own.config,
                  "configuration file; what the command line says overrides it. "
@@ -161,10 +167,7 @@ Settings settled(const json& config, const json& said) {
   out.pids = pids.get<std::vector<int>>();
   out.targets = targets.dump();
   out.service.find = *target_rules(targets);
-  out.without = without.get<std::vector<std::string>>();
-  for (const auto& guard : out.without) {
-    CHECK(switch_off(out.service, guard).has_value());
-  }
+  out.service.without = without.get<std::vector<std::string>>();
   if (!options.is_null()) {
     out.service.policy_options =
         options.is_string() ? options.get<std::string>() : options.dump();
@@ -269,7 +272,7 @@ std::string config_text(const Settings& settings) {
       "  \"targets\": " +
       settings.targets +
       ",\n  // guards that are switched off\n  \"without\": " +
-      json(settings.without).dump() +
+      json(settings.service.without).dump() +
       ",\n  // options of the policy; thermocline list shows them\n"
       "  \"options\": " +
       settings.service.policy_options;
@@ -293,7 +296,7 @@ std::vector<std::string> differing(const Settings& a, const Settings& b) {
   }
   if (a.pids != b.pids) out.emplace_back("pids");
   if (a.targets != b.targets) out.emplace_back("targets");
-  if (a.without != b.without) out.emplace_back("without");
+  if (a.service.without != b.service.without) out.emplace_back("without");
   return out;
 }
 

@@ -18,8 +18,7 @@ namespace thermocline {
 
 struct Settings {
   std::vector<int> pids;
-  std::vector<std::string> without;  // guards that are switched off
-  std::string targets = "[]";        // JSON: rules, as they were said
+  std::string targets = "[]";  // JSON: rules, as they were said
   Server::Options server;
   std::string observer;  // tensor observers connect here; empty: none
   std::string source = "none";

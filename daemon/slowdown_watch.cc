@@ -13,6 +13,26 @@ constexpr std::int64_t kLongest = 8;  // spans
 
 }  // namespace
 
+SlowdownWatch::Memory SlowdownWatch::memory() const {
+  const Pace pace = before_.value_or(Pace{});
+  return {left_, doublings_, sampled_, pace.mean, pace.deviation, pace.windows};
+}
+
+void SlowdownWatch::recall(const Memory& memory) {
+  if (options_.drop <= 0) return;
+  if (memory.doublings >= 0 && memory.doublings <= kMostDoublings) {
+    doublings_ = static_cast<int>(memory.doublings);
+  }
+  // Without what it is to be compared with there is no rest to judge.
+  const bool known = std::isfinite(memory.mean) && memory.mean > 0 &&
+                     memory.windows >= 1 && std::isfinite(memory.windows) &&
+                     memory.deviation >= 0 && std::isfinite(memory.deviation);
+  if (!known || memory.left <= 0) return;
+  sampled_ = memory.sampled;
+  before_ = Pace{memory.mean, memory.deviation, memory.windows};
+  left_ = std::min(memory.left, options_.rest << kMostDoublings);
+}
+
 // Requires: as many windows, at least one.
 SlowdownWatch::Pace SlowdownWatch::pace(std::int64_t last) const {
   const auto count = static_cast<double>(last);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 
 namespace thermocline {
 
@@ -27,8 +28,18 @@ class SlowdownWatch {
     double sampled_drop = 0.5;  // the same where only samples tell of it
     std::int64_t span = 8;      // windows that are compared, at least
     std::int64_t rest = 8;      // windows, doubled each time they were to blame
+    bool operator==(const Options&) const = default;
   };
   explicit SlowdownWatch(Options options) : options_(options) {}
+
+  /// From now on these. Where they are others, all but the counts begins anew.
+  void set(const Options& options) {
+    if (options == options_) return;
+    SlowdownWatch fresh(options);
+    fresh.holds_ = holds_;
+    fresh.blamed_ = blamed_;
+    *this = std::move(fresh);
+  }
 
   // What a window showed.
   struct Window {
@@ -37,6 +48,19 @@ class SlowdownWatch {
     bool moved = false;
   };
   void end_window(const Window& window);
+
+  // A rest over a restart, and how many there were.
+  struct Memory {
+    std::int64_t left = 0;  // windows
+    std::int64_t doublings = 0;
+    bool sampled = true;  // what progress was seen by
+    double mean = 0;      // progress before it
+    double deviation = 0;
+    double windows = 0;
+  };
+  Memory memory() const;
+  /// Goes on with that. What makes no sense is passed over.
+  void recall(const Memory& memory);
 
   bool holding() const { return left_ > 0; }
   std::uint64_t holds() const { return holds_; }    // times moves were paused

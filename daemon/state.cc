@@ -60,6 +60,11 @@ std::string text(const json& from, const char* key) {
   return at != from.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
+bool flag(const json& from, const char* key) {
+  const auto at = from.find(key);
+  return at != from.end() && *at == true;
+}
+
 std::vector<std::string> texts(const json& from, const char* key) {
   std::vector<std::string> out;
   const auto at = from.find(key);
@@ -141,19 +146,54 @@ std::vector<Blacklist::Memory> blacklist(const json& from) {
   return out;
 }
 
+json to_json(const SlowdownWatch::Memory& rest) {
+  return {{"left", rest.left},           {"doublings", rest.doublings},
+          {"sampled", rest.sampled},     {"mean", rest.mean},
+          {"deviation", rest.deviation}, {"windows", rest.windows}};
+}
+
+SlowdownWatch::Memory slowdown(const json& from) {
+  const auto at = from.find("slowdown");
+  if (at == from.end() || !at->is_object()) return {};
+  return {number<std::int64_t>(*at, "left"),
+          number<std::int64_t>(*at, "doublings"),
+          flag(*at, "sampled"),
+          number<double>(*at, "mean"),
+          number<double>(*at, "deviation"),
+          number<double>(*at, "windows")};
+}
+
+json to_json(const ThrashWatch::Memory& brake) {
+  return {{"state", brake.state},
+          {"left", brake.left},
+          {"share_before", brake.share_before},
+          {"stopped", brake.stopped_in_a_row},
+          {"acquitted", brake.acquitted_in_a_row}};
+}
+
+ThrashWatch::Memory thrash(const json& from) {
+  const auto at = from.find("thrash");
+  if (at == from.end() || !at->is_object()) return {};
+  return {number<std::int64_t>(*at, "state"), number<std::int64_t>(*at, "left"),
+          number<double>(*at, "share_before"),
+          number<std::int64_t>(*at, "stopped"),
+          number<std::int64_t>(*at, "acquitted")};
+}
+
 json to_json(const Controls& controls) {
   return {{"policy", controls.policy},
           {"options", controls.options},
           {"budget", controls.budget},
-          {"paused", controls.paused}};
+          {"paused", controls.paused},
+          {"without", controls.without}};
 }
 
 Controls controls(const json& from, const char* key) {
   const auto at = from.find(key);
   if (at == from.end() || !at->is_object()) return {};
-  const auto paused = at->find("paused");
   return {text(*at, "policy"), text(*at, "options"),
-          number<Bytes>(*at, "budget"), paused != at->end() && *paused == true};
+          number<Bytes>(*at, "budget"), flag(*at, "paused"),
+          texts(*at, "without")};
 }
 
 }  // namespace
@@ -164,12 +204,14 @@ std::string to_bytes(const State& state) {
     targets.push_back({{"pid", one.pid},
                        {"started", one.started},
                        {"name", one.name},
-                       {"window", one.window},
+                       {"window", one.known.window},
                        {"weight", one.share.weight},
                        {"minimum", one.share.minimum},
                        {"row_bytes", sizeof(Row)},
-                       {"regions", packed(one.regions)},
-                       {"blacklist", packed(one.blacklist)}});
+                       {"regions", packed(one.known.regions)},
+                       {"blacklist", packed(one.known.blacklist)},
+                       {"slowdown", to_json(one.known.slowdown)},
+                       {"thrash", to_json(one.known.thrash)}});
   }
   const json all = {{"version", State::kVersion},
                     {"saved_at_s", state.saved_at_s},
@@ -222,9 +264,10 @@ Result<State> state_from(const std::string& bytes) {
     const bool weighs = weight >= kLeastWeight && weight <= kMostWeight;
     out.targets.push_back(
         {number<int>(one, "pid"), number<std::uint64_t>(one, "started"),
-         text(one, "name"), window,
+         text(one, "name"),
          FastShare{weighs ? weight : 1, number<Bytes>(one, "minimum")},
-         *std::move(regions), blacklist(one)});
+         TargetMemory{window, *std::move(regions), blacklist(one),
+                      slowdown(one), thrash(one)}});
   }
   return out;
 }

@@ -23,6 +23,7 @@ struct Controls {
   std::string options;  // JSON text
   Bytes budget = 0;
   bool paused = false;
+  std::vector<std::string> without = {};  // guards
   bool operator==(const Controls&) const = default;
 };
 
@@ -30,10 +31,8 @@ struct TargetState {
   int pid = 0;
   std::uint64_t started = 0;  // so that the pid is not another's by now
   std::string name;
-  std::int64_t window = 0;
   FastShare share;
-  std::vector<RegionMemory> regions;
-  std::vector<Blacklist::Memory> blacklist;
+  TargetMemory known;
 };
 
 struct State {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/deaf_thread.h"
+#include "daemon/guard_switches.h"
 #include "daemon/process.h"
 
 namespace thermocline {
@@ -15,7 +16,7 @@ constexpr float kLeast = 0.01F;
 
 Controls controls_of(const Service& service) {
   return {service.options().policy, service.options().policy_options,
-          service.budget(), service.paused()};
+          service.budget(), service.paused(), service.options().without};
 }
 
 std::vector<std::string> tier_names(const Machine& machine) {
@@ -55,10 +56,23 @@ void StateKeeper::resume_controls(std::vector<std::string>& said) {
     said.push_back("budget " + std::to_string(now.budget) +
                    " bytes/s again, as set before");
   }
+  resume_guards(said);
   if (now.paused) {
     service_.pause(true);
     said.emplace_back("paused again, as before");
   }
+}
+
+void StateKeeper::resume_guards(std::vector<std::string>& said) {
+  const auto& off = before_.now.without;
+  if (off == configured_.without) return;
+  for (const auto& guard : guard_switches()) {
+    const bool on = std::ranges::find(off, guard.name) == off.end();
+    if (const auto done = service_.switch_guard(guard.name, on); !done) {
+      said.push_back(done.error().message);
+    }
+  }
+  said.emplace_back("guards are on and off again, as set before");
 }
 
 std::string StateKeeper::resume_target(const TargetState& target) {
@@ -74,9 +88,8 @@ std::string StateKeeper::resume_target(const TargetState& target) {
       return who + " is not managed again: " + attached.error().message;
     }
   }
-  const auto known = service_.recall(target.pid, target.window, target.regions,
-                                     target.blacklist);
-  return who + " goes on after window " + std::to_string(target.window) +
+  const auto known = service_.recall(target.pid, target.known);
+  return who + " goes on after window " + std::to_string(target.known.window) +
          ", with what is known of " + std::to_string(known) + " regions";
 }
 
@@ -144,10 +157,12 @@ State StateKeeper::capture() {
     TargetState target{process.pid,
                        process.started,
                        process.name,
-                       one->window(),
                        one->share(),
-                       {},
-                       one->blacklist().memory(one->window())};
+                       {one->window(),
+                        {},
+                        one->blacklist().memory(one->window()),
+                        one->slowdown().memory(),
+                        one->thrash().memory()}};
     for (ObjectId id = 0; id < mean.loads.size() && room > 0; ++id) {
       auto region = one->memory(id);
       region.loads = mean.loads[id];
@@ -155,7 +170,7 @@ State StateKeeper::capture() {
       if (region.loads + region.stores < kLeast && region.guards.empty()) {
         continue;
       }
-      target.regions.push_back(region);
+      target.known.regions.push_back(region);
       --room;
     }
     out.targets.push_back(std::move(target));

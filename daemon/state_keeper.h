@@ -62,6 +62,7 @@ class StateKeeper {
     std::vector<float> stores;
   };
   void resume_controls(std::vector<std::string>& said);
+  void resume_guards(std::vector<std::string>& said);
   std::string resume_target(const TargetState& target);
   void smooth();
   State capture();

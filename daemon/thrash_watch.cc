@@ -9,6 +9,26 @@ constexpr int kMostDoublings = 6;
 
 }  // namespace
 
+ThrashWatch::Memory ThrashWatch::memory() const {
+  return {state_, left_, share_before_, stopped_in_a_row_, acquitted_in_a_row_};
+}
+
+void ThrashWatch::recall(const Memory& memory) {
+  const auto doublings = [](std::int64_t n) {
+    return static_cast<int>(std::clamp<std::int64_t>(n, 0, kMostDoublings));
+  };
+  if (options_.span < 2) return;
+  stopped_in_a_row_ = doublings(memory.stopped_in_a_row);
+  acquitted_in_a_row_ = doublings(memory.acquitted_in_a_row);
+  const bool known = memory.state > kFree && memory.state <= kAcquitted &&
+                     memory.left > 0 && memory.share_before >= 0 &&
+                     memory.share_before <= 1;
+  if (!known) return;
+  share_before_ = memory.share_before;
+  become(static_cast<State>(memory.state),
+         std::min(memory.left, options_.rest << kMostDoublings));
+}
+
 double ThrashWatch::share_of_last(std::int64_t windows) const {
   const auto count =
       std::min<std::size_t>(seen_.size(), static_cast<std::size_t>(windows));

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 #include "traces/types.h"
 
@@ -31,8 +32,18 @@ class ThrashWatch {
     double gain = 0.02;      // of all accesses, by which fast memory must gain
     std::int64_t trial = 4;  // windows
     std::int64_t rest = 32;  // windows, doubled each time
+    bool operator==(const Options&) const = default;
   };
   explicit ThrashWatch(Options options) : options_(options) {}
+
+  /// From now on these. Where they are others, all but the counts begins anew.
+  void set(const Options& options) {
+    if (options == options_) return;
+    ThrashWatch fresh(options);
+    fresh.trials_ = trials_;
+    fresh.stops_ = stops_;
+    *this = std::move(fresh);
+  }
 
   // What a window showed.
   struct Window {
@@ -43,6 +54,18 @@ class ThrashWatch {
     double fast_share = 0;  // of accesses, 0 to 1
   };
   void end_window(const Window& window);
+
+  // What it is about over a restart, and how often it was right before.
+  struct Memory {
+    std::int64_t state = 0;  // 0: nothing
+    std::int64_t left = 0;   // windows of it
+    double share_before = 0;
+    std::int64_t stopped_in_a_row = 0;
+    std::int64_t acquitted_in_a_row = 0;
+  };
+  Memory memory() const;
+  /// Goes on with that. What makes no sense is passed over.
+  void recall(const Memory& memory);
 
   bool holding() const { return state_ == kTrial || state_ == kStopped; }
   std::uint64_t trials() const { return trials_; }

@@ -49,6 +49,7 @@ RUNS = {
     "query": ["status"],
     "policy": [],
     "budget": [],
+    "guard": [],
     "pause": [],
     "resume": [],
     "top": ["--once"],

@@ -164,7 +164,7 @@ TEST_F(ApiTest, RolesBoundWhatACallerMayDo) {
   }
   EXPECT_FALSE(audit.stopping());
   EXPECT_FALSE(service->paused());
-  EXPECT_EQ(audited.size(), 10u) << "what was refused is audited, too";
+  EXPECT_EQ(audited.size(), 11u) << "what was refused is audited, too";
   EXPECT_EQ(asked("pause", {Role::kOperator, "eve"}), "ok");
   EXPECT_TRUE(service->paused());
   EXPECT_EQ(audited.back(), "eve asked to pause {}: done");
@@ -182,6 +182,15 @@ TEST_F(ApiTest, Control) {
   EXPECT_EQ(service->budget(), 5u);
   EXPECT_EQ(code({{"op", "set_budget"}}), "invalid");
   EXPECT_EQ(code({{"op", "set_budget"}, {"bytes_per_s", -5}}), "invalid");
+  EXPECT_EQ(code({{"op", "switch_guard"}, {"name", "thrashing"}}), "invalid");
+  EXPECT_EQ(code({{"op", "switch_guard"}, {"on", true}}), "invalid");
+  EXPECT_EQ(
+      code({{"op", "switch_guard"}, {"name", "thrashing"}, {"on", "off"}}),
+      "invalid");
+  EXPECT_EQ(
+      code({{"op", "switch_guard"}, {"name", "thrashing"}, {"on", false}}),
+      "ok");
+  EXPECT_EQ(service->options().without, std::vector<std::string>{"thrashing"});
   EXPECT_EQ(code({{"op", "pause"}}), "ok");
   EXPECT_TRUE(service->paused());
   EXPECT_EQ(code({{"op", "resume"}}), "ok");

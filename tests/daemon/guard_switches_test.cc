@@ -6,16 +6,24 @@ namespace thermocline {
 namespace {
 
 TEST(GuardSwitches, EachIsKnownAndAnotherIsRefusedWithTheirNames) {
-  for (const auto& name : guard_switches()) {
-    Service::Options options;
-    EXPECT_TRUE(switch_off(options, name)) << name;
+  for (const auto& one : guard_switches()) {
+    EXPECT_TRUE(check_guard(one.name)) << one.name;
   }
-  Service::Options options;
-  const auto status = switch_off(options, "capacity");
+  const auto status = check_guard("capacity");
   ASSERT_FALSE(status);
   EXPECT_NE(status.error().message.find("thrashing"), std::string::npos);
-  EXPECT_TRUE(switch_off(options, "slowdown"));
-  EXPECT_EQ(options.guards.slowdown.drop, 0);
+}
+
+TEST(GuardSwitches, WhatIsOffIsOffAndNothingElse) {
+  const Service::Options on;
+  Service::Options wanted;
+  wanted.without = {"slowdown", "residence"};
+  const auto off = switched(wanted);
+  EXPECT_EQ(off.guards.slowdown.drop, 0);
+  EXPECT_FALSE(off.guards.residence_holds);
+  EXPECT_TRUE(off.guards.ping_pong_holds);
+  EXPECT_EQ(off.guards.thrash, on.guards.thrash);
+  EXPECT_EQ(off.pressure.waiting, on.pressure.waiting);
 }
 
 }  // namespace

@@ -95,6 +95,26 @@ TEST_F(GuardsTest, BouncingWaitsLongerEachTime) {
   EXPECT_EQ(admit({{0, 1, 0}}, 1002).size(), 1u);
 }
 
+TEST_F(GuardsTest, ResidenceAndPingPongAreSwitchedApart) {
+  const auto refusals = [&](bool residence, bool ping_pong) {
+    Guards::Options options;
+    options.residence_holds = residence;
+    options.ping_pong_holds = ping_pong;
+    guards.set(options);
+    const auto soon = admit({{0, 0, 1}}, 7).empty();  // 1 window after
+    const auto late = admit({{0, 0, 1}}, 12).empty();
+    return std::pair(soon, late);
+  };
+  guards.moved({0, 1, 0}, 0);
+  guards.moved({0, 0, 1}, 2);
+  guards.moved({0, 1, 0}, 6);  // as above: waits 8 windows
+  EXPECT_EQ(refusals(true, true), std::pair(true, true));
+  EXPECT_EQ(refusals(false, true), std::pair(true, true));
+  EXPECT_EQ(refusals(true, false), std::pair(true, false));
+  EXPECT_EQ(refusals(false, false), std::pair(false, false));
+  EXPECT_EQ(refusals(true, true), std::pair(true, true)) << "nothing forgotten";
+}
+
 // What a job uses phase by phase may come and go with them, if that pays.
 TEST_F(GuardsTest, AStayThatPaidIsNoBounce) {
   for (int round = 0; round < 4; ++round) {

@@ -5,54 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/report.h"
-#include "tests/daemon/scripted_kernel.h"
-#include "tests/daemon/scripted_policy.h"
+#include "tests/daemon/service_fixture.h"
 
 namespace thermocline {
 namespace {
-
-constexpr Address kBase = Address{1} << 30;
-constexpr Address kPage = ScriptedKernel::kPage;
-constexpr Bytes kRegion = 64 * kPage;
-constexpr Bytes kGiB = Bytes{1} << 30;
-
-class ServiceTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    kernel.add_node(0, kGiB, kGiB / 2);
-    kernel.add_node(1, kGiB, kGiB / 2);
-    kernel.files["proc/sys/kernel/numa_balancing"] = "0\n";
-    kernel.add_process(7, kBase, 4 * 64, 1);  // regions 0 to 3, all slow
-  }
-  void start(Service::Options options = {}) {
-    auto made = Service::make(kernel, machine, options, scripted(script));
-    ASSERT_TRUE(made) << made.error().message;
-    service = *std::move(made);
-    ASSERT_TRUE(service->attach(7));
-  }
-  WindowReport window() {
-    kernel.time += 1'000'000'000;
-    return service->end_window();
-  }
-  static Sample at(Address address, Access access = Access::kLoad,
-                   std::uint32_t period = 10) {
-    Sample sample;
-    sample.address = address;
-    sample.access = access;
-    sample.period = period;
-    return sample;
-  }
-  void sample(std::initializer_list<Sample> samples) {
-    SampleBatch batch;
-    batch.samples = samples;
-    service->add(batch);
-  }
-
-  ScriptedKernel kernel;
-  Machine machine = scripted_machine();
-  std::shared_ptr<Script> script = std::make_shared<Script>();
-  std::unique_ptr<Service> service;
-};
 
 TEST_F(ServiceTest, ShowsThePolicyWhatWasSampled) {
   start();
@@ -288,32 +244,6 @@ TEST_F(ServiceTest, PausedDecidesNothing) {
   EXPECT_EQ(window().moves.decided, 0u);
   EXPECT_EQ(script->calls, 0u);
   service->pause(false);
-  EXPECT_EQ(window().moves.moved_bytes(), kRegion);
-}
-
-TEST_F(ServiceTest, WhileTheKernelBalancesNothingIsMoved) {
-  auto& balancing = kernel.files["proc/sys/kernel/numa_balancing"];
-  balancing = "1\n";
-  script->moves = {{{0, 1, 0}}};
-  start();
-  EXPECT_NE(service->dry_reason().find("numa_balancing=0"), std::string::npos);
-  window();
-  EXPECT_EQ(kernel.moves(), 0u);
-  // It is turned off, and on again, while the daemon runs.
-  balancing = "0\n";
-  EXPECT_EQ(window().moves.moved_bytes(), kRegion);
-  EXPECT_EQ(service->dry_reason(), "");
-  balancing = "2\n";
-  script->calls = 0;
-  script->moves = {{{1, 1, 0}}};
-  EXPECT_EQ(window().moves.moved_bytes(), 0u);
-  EXPECT_EQ(service->notices().given(), 3u);
-  script->moves = {{{0, 1, 0}}};
-  for (auto& [page, node] : kernel.node_of) node = 1;
-  Service::Options options;
-  options.allow_numa_balancing = true;
-  start(options);
-  EXPECT_EQ(service->dry_reason(), "");
   EXPECT_EQ(window().moves.moved_bytes(), kRegion);
 }
 

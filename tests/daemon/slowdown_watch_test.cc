@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <random>
 
@@ -40,6 +41,42 @@ TEST_F(SlowdownWatchTest, TheNextRestIsTwiceAsLong) {
     windows(1, 100, true);
     EXPECT_FALSE(watch.holding()) << rest;
   }
+}
+
+TEST_F(SlowdownWatchTest, ARestGoesOnAfterARestart) {
+  windows(20, 100, false);
+  windows(8, 60, true);
+  windows(8, 100, true);  // blamed once
+  windows(8, 60, true);
+  windows(5, 100, true);  // 5 of 16
+  const auto memory = watch.memory();
+  watch = SlowdownWatch(SlowdownWatch::Options{});
+  watch.recall(memory);
+  windows(10, 100, true);
+  EXPECT_TRUE(watch.holding());
+  windows(1, 100, true);
+  EXPECT_FALSE(watch.holding());
+  EXPECT_EQ(watch.blamed(), 1u) << "by what was before the restart";
+  EXPECT_EQ(watch.memory().doublings, 2);
+}
+
+TEST_F(SlowdownWatchTest, NonsenseIsNotRecalled) {
+  const double nan = std::nan("");
+  for (const auto& memory : std::initializer_list<SlowdownWatch::Memory>{
+           {5, 1 << 20, false, 0, 0, 0},
+           {5, -1, false, nan, 1, 1},
+           {-5, 0, true, 100, 1, 8},
+           {5, 0, true, 100, nan, 8},
+           {5, 0, true, 100, 1, 0}}) {
+    watch.recall(memory);
+    EXPECT_FALSE(watch.holding());
+    EXPECT_EQ(watch.memory().doublings, 0);
+  }
+  watch.recall({INT64_MAX, 0, false, 100, 1, 8});
+  EXPECT_LE(watch.memory().left, 8 << 6);
+  SlowdownWatch off({.drop = 0});
+  off.recall({5, 0, false, 100, 1, 8});
+  EXPECT_FALSE(off.holding());
 }
 
 TEST_F(SlowdownWatchTest, AJobThatChangesByItselfIsLetBe) {

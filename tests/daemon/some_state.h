@@ -14,8 +14,8 @@ inline State some_state() {
   state.saved_at_s = 100;
   state.restarts = 2;
   state.tiers = {"fast", "slow"};
-  state.configured = {"hottest_first", "{}", 5, false};
-  state.now = {"histogram", "{}", 7, true};
+  state.configured = {"hottest_first", "{}", 5, false, {}};
+  state.now = {"histogram", "{}", 7, true, {"thrashing"}};
   state.moved_bytes = 9;
   state.windows = 11;
   state.history = {"window 1: ...", "eve asked to pause {}: done"};
@@ -24,10 +24,12 @@ inline State some_state() {
   state.targets = {{7,
                     1007,
                     "job",
-                    11,
                     {2.5, 4096},
-                    {region, region},
-                    {{kBase, kBase + kRegion, 5, 13, 1}}}};
+                    {11,
+                     {region, region},
+                     {{kBase, kBase + kRegion, 5, 13, 1}},
+                     {6, 2, false, 1000, 10, 8},
+                     {2, 31, 0.5, 1, 0}}}};
   return state;
 }
 

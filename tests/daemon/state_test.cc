@@ -30,15 +30,17 @@ TEST(StateBytes, ComeBackAsTheyWere) {
   EXPECT_EQ(to_bytes(*read), to_bytes(state));
   EXPECT_EQ(read->now, state.now);
   ASSERT_EQ(read->targets.size(), 1u);
-  const auto& region = read->targets[0].regions.at(1);
+  const auto& region = read->targets[0].known.regions.at(1);
   EXPECT_EQ(region.loads, 2.5F);
   EXPECT_EQ(region.heat_ns, 4);
   EXPECT_EQ(region.guards.moved_ago, 3);
   EXPECT_EQ(region.guards.bounces, 1);
   EXPECT_EQ(read->targets[0].share.weight, 2.5);
   EXPECT_EQ(read->targets[0].share.minimum, 4096u);
-  ASSERT_EQ(read->targets[0].blacklist.size(), 1u);
-  EXPECT_EQ(read->targets[0].blacklist[0].forget, 13);
+  ASSERT_EQ(read->targets[0].known.blacklist.size(), 1u);
+  EXPECT_EQ(read->targets[0].known.blacklist[0].forget, 13);
+  EXPECT_EQ(read->targets[0].known.slowdown.mean, 1000);
+  EXPECT_EQ(read->targets[0].known.thrash.left, 31);
 }
 
 // Rows of other lengths, unknown keys: other versions of us wrote them.
@@ -62,12 +64,12 @@ TEST(StateBytes, OtherVersionsAreReadOrRefused) {
   };
   const auto shorter = relength(36);
   ASSERT_TRUE(shorter) << shorter.error().message;
-  ASSERT_EQ(shorter->targets[0].regions.size(), 2u);
-  EXPECT_EQ(shorter->targets[0].regions[1].heat_ns, 0);
-  EXPECT_EQ(shorter->targets[0].regions[1].guards.failures, 2);
+  ASSERT_EQ(shorter->targets[0].known.regions.size(), 2u);
+  EXPECT_EQ(shorter->targets[0].known.regions[1].heat_ns, 0);
+  EXPECT_EQ(shorter->targets[0].known.regions[1].guards.failures, 2);
   const auto longer = relength(64);
   ASSERT_TRUE(longer);
-  EXPECT_EQ(longer->targets[0].regions[1].heat_ns, 4);
+  EXPECT_EQ(longer->targets[0].known.regions[1].heat_ns, 4);
   EXPECT_EQ(relength(8).error().code, Error::Code::kCorrupt);
   all["version"] = State::kVersion + 1;
   std::string text;
@@ -193,6 +195,33 @@ TEST(StateKeeper, GoesOnWithoutMovingBackAndForth) {
             std::string::npos);
 }
 
+// What is stopped stays so: else each restart would begin with moves that were
+// found to hurt.
+TEST(StateKeeper, ABrakeHoldsOnAfterARestart) {
+  Running running;
+  ASSERT_TRUE(running.service->attach(7));
+  auto state = killed(running);
+  ASSERT_EQ(state.targets.size(), 1u);
+  for (const bool slowdown : {false, true}) {
+    auto& known = state.targets[0].known;
+    known.thrash = {};
+    known.slowdown = {};
+    if (slowdown) known.slowdown = {5, 1, true, 1000, 1, 8};
+    if (!slowdown) known.thrash = {1, 5, 0.5, 1, 0};
+    running.restart();
+    StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
+                       [] { return 1005; }, {});
+    keeper.resume();
+    running.script->calls = 0;
+    running.script->moves.assign(10, {{0, 1, 0}});
+    for (int i = 0; i < 4; ++i) running.window();
+    EXPECT_EQ(running.service->moves().moved_bytes(), 0u);
+    for (int i = 0; i < 4; ++i) running.window();
+    EXPECT_EQ(running.service->moves().moved_bytes(), kRegion);
+    for (auto& [page, node] : running.kernel.node_of) node = 1;
+  }
+}
+
 TEST(StateKeeper, APidOfAnotherIsNotTakenForTheTarget) {
   Running running;
   ASSERT_TRUE(running.service->attach(7));
@@ -226,12 +255,15 @@ TEST(StateKeeper, WhatWasChangedByHandStaysUnlessStartedOtherwise) {
     const auto keeper = keep({});
     running.service->set_budget(77);
     running.service->pause(true);
+    ASSERT_TRUE(running.service->switch_guard("thrashing", false));
   }
   const auto state = *state_from(written);
   running.restart();
   keep(state);
   EXPECT_EQ(running.service->budget(), 77u);
   EXPECT_TRUE(running.service->paused());
+  EXPECT_EQ(running.service->options().without,
+            std::vector<std::string>{"thrashing"});
   running.restart();
   ASSERT_TRUE(running.service->set_policy("another", "{}"));
   keep(state);

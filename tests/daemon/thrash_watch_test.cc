@@ -39,6 +39,36 @@ TEST_F(ThrashWatchTest, SwappingForNothingIsStopped) {
   EXPECT_TRUE(watch.holding());  // twice as long
 }
 
+TEST_F(ThrashWatchTest, AStopGoesOnAfterARestart) {
+  windows(16 + 4 + 32 + 16 + 4, 0.5, 0.5);  // stopped again
+  ASSERT_EQ(watch.stops(), 2u);
+  windows(10, 0.5, 0.5);
+  const auto memory = watch.memory();
+  watch = ThrashWatch(ThrashWatch::Options{});
+  watch.recall(memory);
+  windows(53, 0.5, 0.5);
+  EXPECT_TRUE(watch.holding());
+  windows(1, 0.5, 0.5);
+  EXPECT_FALSE(watch.holding());
+  windows(16 + 4 + 127, 0.5, 0.5);
+  EXPECT_TRUE(watch.holding()) << "the third is twice as long again";
+}
+
+TEST_F(ThrashWatchTest, NonsenseIsNotRecalled) {
+  for (const auto& memory :
+       std::initializer_list<ThrashWatch::Memory>{{9, 5, 0.5, 0, 0},
+                                                  {2, -5, 0.5, 0, 0},
+                                                  {2, 5, 7, 0, 0},
+                                                  {-1, 5, 0.5, -3, 1 << 20}}) {
+    watch.recall(memory);
+    EXPECT_FALSE(watch.holding());
+    EXPECT_LE(watch.memory().acquitted_in_a_row, 6);
+    EXPECT_GE(watch.memory().stopped_in_a_row, 0);
+  }
+  watch.recall({2, INT64_MAX, 0.5, 0, 0});
+  EXPECT_LE(watch.memory().left, 32 << 6);
+}
+
 TEST_F(ThrashWatchTest, SwappingThatPaysIsAcquitted) {
   windows(16, 0.8, 0.4);
   EXPECT_TRUE(watch.holding());

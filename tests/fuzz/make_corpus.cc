@@ -95,7 +95,7 @@ void make_state_seeds(const fs::path& to) {
   // Set by hand and not yet forgotten, for a service that starts as before.
   state.configured = {"hottest_first", "{}", Bytes{256} << 20, false};
   save(to / "seed_by_hand", to_bytes(state));
-  state.targets[0].regions.clear();
+  state.targets[0].known.regions.clear();
   state.history.clear();
   save(to / "seed_small", to_bytes(state));
   state.tiers = {"other"};

@@ -52,7 +52,7 @@ for ranks in 1 2; do
 done
 
 # Moves, checkpoints, exchange and updates within one budget, which says who has it.
-unbraked=(--without residence --without no_payback --without slowdown
+unbraked=(--without residence --without ping_pong --without no_payback --without slowdown
   --without thrashing --without pressure --without oom_margin)
 start_daemon --policy all_fast --budget 16M "${unbraked[@]}"
 "$bin/four_copiers" /tmp/api.sock >/tmp/said &
