@@ -68,11 +68,12 @@ void Service::find_targets() {
   for (const auto& found : finder_.look(pids())) {
     const auto status = manage(found.pid, found.share);
     if (status) continue;
-    finder_.give_up(found.pid);
+    const bool first = finder_.put_off(found.pid);
     // One that has just ended is nobody's concern.
-    if (status.error().code == Error::Code::kNotFound) continue;
+    if (!first || status.error().code == Error::Code::kNotFound) continue;
     notice("pid " + std::to_string(found.pid) +
-           " was found and cannot be managed: " + status.error().message);
+           " was found and cannot be managed: " + status.error().message +
+           "; tried again now and then");
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <sstream>
 
 #include "daemon/children.h"
@@ -167,7 +168,8 @@ class TargetFinder::Look {
     if (!process || process->kernel_thread || process->zombie) return {};
     const auto given_up = finder_.given_up_.find(pid);
     if (given_up != finder_.given_up_.end() &&
-        given_up->second == process->started) {
+        given_up->second.started == process->started &&
+        given_up->second.until > finder_.looks_) {
       return {};
     }
     return process->started;
@@ -196,6 +198,7 @@ class TargetFinder::Look {
 std::vector<TargetFinder::Found> TargetFinder::look(
     const std::vector<int>& managed) {
   forget_the_ended();
+  ++looks_;
   Look look(*this, managed);
   if (!rules_.empty()) look.by_rules();
   look.by_parents();
@@ -211,8 +214,9 @@ void TargetFinder::forget_the_ended() {
   std::erase_if(known_, [&](const auto& one) {
     return ended(one.first, one.second.started);
   });
-  std::erase_if(given_up_,
-                [&](const auto& one) { return ended(one.first, one.second); });
+  std::erase_if(given_up_, [&](const auto& one) {
+    return ended(one.first, one.second.started);
+  });
 }
 
 void TargetFinder::follow(int pid, const FastShare& share) {
@@ -224,7 +228,18 @@ void TargetFinder::follow(int pid, const FastShare& share) {
 void TargetFinder::give_up(int pid) {
   known_.erase(pid);
   const auto process = read_process(kernel_, pid);
-  if (process) given_up_[pid] = process->started;
+  if (process) given_up_[pid] = {process->started, INT64_MAX, 0};
+}
+
+bool TargetFinder::put_off(int pid) {
+  constexpr int kMostDoublings = 6;
+  const auto process = read_process(kernel_, pid);
+  if (!process) return true;
+  auto& one = given_up_[pid];
+  if (one.started != process->started) one = {process->started, 0, 0};
+  one.times = std::min(one.times + 1, kMostDoublings);
+  one.until = looks_ + (std::int64_t{1} << one.times);
+  return one.times == 1;
 }
 
 }  // namespace thermocline

@@ -53,9 +53,13 @@ class TargetFinder {
   std::vector<Found> look(const std::vector<int>& managed);
   /// From now on finds what this process starts, each with its share.
   void follow(int pid, const FastShare& share);
-  /// It cannot be managed: it is not found again (nor is its pid, as long as
+  /// It is not to be managed: it is not found again (nor is its pid, as long as
   /// the same process has it).
   void give_up(int pid);
+  /// It cannot be managed now: another daemon has it, say. It is found again in
+  /// the second look from now, and after twice as many each time, 64 at most.
+  /// Returns: whether that was its first time.
+  bool put_off(int pid);
 
   const std::vector<TargetRule>& rules() const { return rules_; }
 
@@ -65,14 +69,20 @@ class TargetFinder {
     std::uint64_t started = 0;
     std::optional<TargetRule> children;  // the rule for them
   };
+  struct GivenUp {
+    std::uint64_t started = 0;
+    std::int64_t until = 0;  // look
+    int times = 0;
+  };
   class Look;
 
   void forget_the_ended();
 
   Kernel& kernel_;
   std::vector<TargetRule> rules_;
-  std::map<int, Known> known_;             // by pid
-  std::map<int, std::uint64_t> given_up_;  // pid -> started
+  std::map<int, Known> known_;       // by pid
+  std::map<int, GivenUp> given_up_;  // by pid
+  std::int64_t looks_ = 0;
 };
 
 }  // namespace thermocline

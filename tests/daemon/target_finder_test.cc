@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "daemon/service.h"
 #include "tests/daemon/scripted_kernel.h"
 #include "tests/daemon/scripted_policy.h"
@@ -142,6 +144,20 @@ TEST_F(TargetFinderTest, WhatWasGivenUpIsNotFoundAgain) {
   EXPECT_EQ(pids(finder.look({})), (Pids{7}));
 }
 
+TEST_F(TargetFinderTest, WhatWasPutOffIsFoundAgainLaterAndLater) {
+  process(7, 1, "/a");
+  TargetFinder finder(kernel, {{.exe = "a"}});
+  bool first = true;
+  for (const int wait : {2, 4, 8, 16, 32, 64, 64}) {
+    ASSERT_EQ(pids(finder.look({})), (Pids{7})) << wait;
+    EXPECT_EQ(finder.put_off(7), std::exchange(first, false));
+    for (int i = 1; i < wait; ++i) EXPECT_TRUE(finder.look({}).empty());
+  }
+  ASSERT_EQ(pids(finder.look({})), (Pids{7}));
+  finder.give_up(7);  // by hand: for good
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(finder.look({}).empty());
+}
+
 TEST_F(TargetFinderTest, ARuleThatMeansEveryoneIsRefused) {
   EXPECT_FALSE(check_rule({}));
   EXPECT_FALSE(check_rule({.cgroup = "../../x"}));
@@ -173,18 +189,23 @@ TEST_F(TargetFinderTest, TheServiceManagesWhatIsFound) {
   EXPECT_EQ(service.pids(), (Pids{7}));  // every other window
   service.end_window();
   EXPECT_EQ(service.pids(), (Pids{7, 9}));
+  // The other daemon has gone; it was said once that it was there.
+  kernel.claimed.clear();
+  for (int i = 0; i < 4; ++i) service.end_window();
+  EXPECT_EQ(service.pids(), (Pids{7, 9, 8}));
+  EXPECT_EQ(service.notices().given(), 1u);
   EXPECT_EQ(service.notices().lines().size(), 1u);  // told once
   ASSERT_TRUE(service.detach(9));
   service.end_window();
   service.end_window();
-  EXPECT_EQ(service.pids(), (Pids{7}));  // it stays detached
+  EXPECT_EQ(service.pids(), (Pids{7, 8}));  // it stays detached
   // A process of its own choice, and what that starts.
   process(20, 1, "/bin/sh", 1000, 2);
   process(21, 20, "/opt/train");
   ASSERT_TRUE(service.attach(20, FastShare{2, 0}));
   service.end_window();
   service.end_window();
-  EXPECT_EQ(service.pids(), (Pids{7, 20, 21}));
+  EXPECT_EQ(service.pids(), (Pids{7, 8, 20, 21}));
   EXPECT_EQ(service.find(21)->share().weight, 2);
   options.find = {{}};
   EXPECT_FALSE(Service::make(kernel, scripted_machine(), options,
