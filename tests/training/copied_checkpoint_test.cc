@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
+#include <functional>
 
 #include "tests/training/pool_folder.h"
 #include "training/checkpoint.h"
@@ -89,6 +91,72 @@ TEST_P(CopiedCheckpoint, IsOneCheckpointHoweverFastTheJobSaves) {
 
 // Two slots leave no room for a save meanwhile.
 INSTANTIATE_TEST_SUITE_P(Slots, CopiedCheckpoint, testing::Values(2, 3, 4));
+
+// Memory that two pools share, as two processes do a file.
+class Shared final : public Medium {
+ public:
+  Shared(ByteVector& bytes, std::function<void()> look)
+      : bytes_(bytes), look_(std::move(look)) {}
+  ByteSpan bytes() const override {
+    look_();
+    return bytes_;
+  }
+  Durability durability() const override { return {}; }
+  void write(Bytes offset, ByteSpan bytes) override {
+    std::ranges::copy(bytes, bytes_.begin() + static_cast<long>(offset));
+  }
+  void write_word(Bytes offset, std::uint64_t word) override {
+    std::memcpy(&bytes_[offset], &word, 8);
+  }
+  void fence() override {}
+  Status sync(Bytes, Bytes) override { return {}; }
+
+ private:
+  ByteVector& bytes_;
+  std::function<void()> look_;
+};
+
+// Saves come at each of the instants at which the reader looks at the pool.
+TEST(CopiedCheckpointOvertaken, IsOneCheckpointAndNoSaveIsTakenForDamage) {
+  ByteVector bytes;
+  const PoolOptions options{
+      .slot_bytes = CheckpointPool::slot_bytes_for(state_in(bytes, 1)),
+      .chunk_kib = 16};
+  for (const std::int64_t slots : {2, 3}) {
+    for (const std::uint64_t saves : {1, 2, 3, 5}) {
+      bool came = true;
+      for (int at = 1; came; ++at) {
+        ByteVector memory((slots + 2) * (options.slot_bytes + 3 * kPoolPage));
+        PoolOptions with = options;
+        with.slots = slots;
+        auto writer = CheckpointPool::create_over(
+            std::make_unique<Shared>(memory, [] {}), with);
+        ASSERT_TRUE(writer && writer->save(state_in(bytes, 1), 1));
+        int looks = 0;
+        came = false;
+        auto reader = CheckpointPool::over(
+            std::make_unique<Shared>(
+                memory,
+                [&] {
+                  if (++looks != at) return;
+                  came = true;
+                  for (std::uint64_t step = 2; step < 2 + saves; ++step) {
+                    CHECK(writer->save(state_in(bytes, step), step));
+                  }
+                }),
+            {.threads = 1});
+        ASSERT_TRUE(reader);
+        const auto copy = reader->copy();
+        ASSERT_TRUE(copy) << copy.error().message;
+        EXPECT_EQ(copy->restored.passed_over(), "") << at;
+        const auto found = copy->restored.pieces.at(0).bytes;
+        EXPECT_TRUE(std::ranges::all_of(found, [&](std::uint8_t byte) {
+          return byte == static_cast<std::uint8_t>(copy->restored.step);
+        })) << at;
+      }
+    }
+  }
+}
 
 TEST(CopiedCheckpointDamage, IsToldWhereNobodySaves) {
   const PoolFolder folder;
