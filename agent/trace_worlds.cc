@@ -1,5 +1,7 @@
 #include "agent/trace_worlds.h"
 
+#include <cstdio>
+
 #include "estimator/machine.h"
 #include "traces/trace_file.h"
 
@@ -58,6 +60,14 @@ Status add_pair(const Named& slow, const Named& fast,
     if (made) out.notes.push_back(which + ": taken as one phase, for " + why);
   }
   if (!made) return made.error().within(which);
+  if (made->slow_ns() <= made->fast_ns()) {
+    char times[96];
+    std::snprintf(times, sizeof times, "%.3g s all fast, %.3g s all slow",
+                  made->fast_ns() * 1e-9, made->slow_ns() * 1e-9);
+    out.notes.push_back(which + ": the job took " + times +
+                        ", so there is nothing to gain in it; are the two "
+                        "mixed up, or was the machine busy?");
+  }
   out.worlds.push_back(World::from(*made));
   return {};
 }

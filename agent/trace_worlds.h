@@ -15,7 +15,8 @@ namespace thermocline {
 
 struct TraceWorlds {
   std::vector<World> worlds;
-  // What the user should know, a line each: modelled endpoints, damage.
+  // What the user should know, a line each: modelled endpoints, damage, jobs
+  // that were no faster in fast memory.
   std::vector<std::string> notes;
 };
 

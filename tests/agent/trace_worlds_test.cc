@@ -69,6 +69,17 @@ TEST_F(TraceWorldsTest, PairsBecomeOneMeasuredWorld) {
   EXPECT_GT(world.move_ns(kRegion, 1, 0), 0);
 }
 
+TEST_F(TraceWorldsTest, AJobThatFastMemoryDoesNotHelpIsSaidSo) {
+  Trace slow = run("all_fast");
+  Trace fast = run("all_slow");
+  slow.info.placement = "all_slow";
+  fast.info.placement = "all_fast";
+  const auto loaded = load({put("f", fast), put("s", slow)});
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+  ASSERT_EQ(loaded->notes.size(), 1U);
+  EXPECT_NE(loaded->notes[0].find("nothing to gain"), std::string::npos);
+}
+
 TEST_F(TraceWorldsTest, SinglesAreModelledAndSaidSo) {
   Trace other = run("all_slow");
   other.info.command = {"another"};
