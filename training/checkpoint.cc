@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <random>
 
 #include "training/mapped_file.h"
@@ -64,24 +63,6 @@ Result<std::unique_ptr<Medium>> medium_of(const std::string& path,
 
 }  // namespace
 
-void tell_stderr(const std::string& line) {
-  std::fprintf(stderr, "thermocline: %s\n", line.c_str());
-}
-
-std::string Restored::passed_over() const {
-  if (damage.empty()) return "";
-  std::string out = "damage in the pool was passed over";
-  for (const auto& line : damage) out += "; " + line;
-  return out + "; step " + std::to_string(step) +
-         " is the newest that is whole; thermocline checkpoint verify tells "
-         "more";
-}
-
-const Piece* Restored::find(const std::string& name) const {
-  const auto at = std::ranges::find(pieces, name, &Piece::name);
-  return at == pieces.end() ? nullptr : &*at;
-}
-
 CheckpointPool::CheckpointPool(std::unique_ptr<Medium> medium,
                                const Superblock& block,
                                const SaveOptions& options, bool writable)
@@ -117,7 +98,8 @@ Result<CheckpointPool> CheckpointPool::open(const std::string& path,
                                             const SaveOptions& options) {
   auto medium = medium_of(path, MappedFile::Access::kWrite);
   if (!medium) return medium.error();
-  if (MappedFile::is_device(path) && first_page_is_empty(**medium)) {
+  if (MappedFile::is_device(path) && (*medium)->loadable(0, kPoolPage) &&
+      first_page_is_empty(**medium)) {
     return not_found(path + " has no pool yet; create one");
   }
   return take(*std::move(medium), options, true).within(path);
@@ -136,6 +118,7 @@ Result<CheckpointPool> CheckpointPool::create_over(
                    std::to_string(block.pool_bytes()) +
                    "; ask for fewer or smaller slots");
   }
+  if (auto ok = medium->storable(0, block.pool_bytes()); !ok) return ok.error();
   if (!first_page_is_empty(*medium)) {
     return invalid(
         "it holds something; open it if that is a pool, or empty it first "
@@ -179,6 +162,8 @@ Result<CheckpointPool> CheckpointPool::take(std::unique_ptr<Medium> medium,
     return invalid("thread_kib is " + std::to_string(options.thread_kib) +
                    "; 0 or more can be had");
   }
+  const auto page = std::min<Bytes>(kPoolPage, medium->bytes().size());
+  if (auto ok = medium->loadable(0, page); !ok) return ok.error();
   const auto block = decode_superblock(medium->bytes());
   if (!block) return block.error();
   return CheckpointPool(std::move(medium), *block, options, writable);
@@ -190,31 +175,49 @@ Bytes CheckpointPool::slot_bytes_for(std::span<const Piece> pieces,
                                     static_cast<Bytes>(pool.chunk_kib) * 1024);
 }
 
-// Never the one that holds the newest whole checkpoint. Of the rest the oldest.
-std::uint32_t CheckpointPool::choose_slot() {
+// Never the one that holds the newest whole checkpoint, nor one with a bad
+// block. Of the rest the oldest. Nothing: there is none.
+std::optional<std::uint32_t> CheckpointPool::choose_slot() {
   if (!whole_slot_ && last_sequence_ > 0) {
     const Recovery found =
         recover(*medium_, block_, static_cast<unsigned>(options_.threads));
     if (found.newest) whole_slot_ = found.newest->slot;
   }
-  std::uint32_t best = 0;
-  std::uint64_t best_age = ~std::uint64_t{0};
-  for (std::uint32_t slot = 0; slot < block_.slots; ++slot) {
-    if (whole_slot_ == slot) continue;
-    const auto header = decode_slot_header(
-        block_.id,
-        medium_->bytes().subspan(block_.slot_offset(slot), block_.slot_bytes));
-    const std::uint64_t age = header ? header->sequence : 0;
-    if (age >= best_age) continue;
-    best = slot;
-    best_age = age;
+  for (;;) {
+    std::optional<std::uint32_t> best;
+    std::uint64_t best_age = ~std::uint64_t{0};
+    for (std::uint32_t slot = 0; slot < block_.slots; ++slot) {
+      if (whole_slot_ == slot || unusable_.contains(slot)) continue;
+      const std::uint64_t age = sequence_in(slot);
+      if (age >= best_age) continue;
+      best = slot;
+      best_age = age;
+    }
+    if (!best ||
+        medium_->storable(block_.slot_offset(*best), block_.slot_bytes)) {
+      return best;
+    }
+    unusable_.insert(*best);
   }
-  return best;
+}
+
+std::uint64_t CheckpointPool::sequence_in(std::uint32_t slot) const {
+  const Bytes at = block_.slot_offset(slot);
+  if (!medium_->loadable(at, kSlotHeaderBytes)) return 0;
+  const auto header = decode_slot_header(
+      block_.id, medium_->bytes().subspan(at, block_.slot_bytes));
+  return header ? header->sequence : 0;
 }
 
 Status CheckpointPool::commit(const Head& head) {
   const auto newest = read_heads(*medium_, block_).newest();
-  const Bytes offset = head_offset(newest ? 1 - *newest : 0);
+  // Where the older one has a bad block, in place of the newest: a word is
+  // stored at once.
+  Bytes offset = head_offset(newest ? 1 - *newest : 0);
+  if (!medium_->storable(offset, 8)) {
+    offset = head_offset(newest ? *newest : 1);
+    if (auto ok = medium_->storable(offset, 8); !ok) return ok;
+  }
   medium_->write_word(offset, encode_head(block_.id, head));
   medium_->fence();
   return medium_->sync(offset, 8);
@@ -234,164 +237,22 @@ Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
     return invalid(
         "the pool has taken all the checkpoints it can count; begin a new one");
   }
-  const std::uint32_t slot = choose_slot();
+  const auto slot = choose_slot();
+  if (!slot) {
+    return corrupt(
+        "no slot of the pool can be written beside its newest checkpoint: "
+        "the memory has bad blocks, or the file was cut short; go on in a new "
+        "pool");
+  }
   SlotHeader header;
   header.sequence = ++last_sequence_;
   header.step = step;
   header.saved_at = options_.clock ? options_.clock() : system_now();
-  const auto written = writer_->write(slot, pieces, header);
+  const auto written = writer_->write(*slot, pieces, header);
   if (!written) return written.error();
-  if (auto ok = commit({header.sequence, slot}); !ok) return ok.error();
-  whole_slot_ = slot;
+  if (auto ok = commit({header.sequence, *slot}); !ok) return ok.error();
+  whole_slot_ = *slot;
   return Saved{header.sequence, written->payload, written->stored};
-}
-
-Restored CheckpointPool::restored(const SlotContents& contents) const {
-  Restored out;
-  out.slot = contents.slot;
-  out.sequence = contents.header.sequence;
-  out.step = contents.header.step;
-  const Bytes base = block_.slot_offset(contents.slot);
-  for (const StoredPiece& piece : contents.pieces) {
-    out.pieces.push_back(
-        {piece.name, piece.type, piece.shape,
-         medium_->bytes().subspan(base + piece.offset, piece.bytes), 0});
-  }
-  return out;
-}
-
-Result<Restored> CheckpointPool::restore() {
-  return taken(
-      recover(*medium_, block_, static_cast<unsigned>(options_.threads)));
-}
-
-Result<Restored> CheckpointPool::restore_into(const Into& into) {
-  const auto threads = static_cast<unsigned>(options_.threads);
-  std::optional<Error> refusal;
-  const auto refuse = [&](const Error& why) {
-    refusal = why;
-    return Status();  // no reason to try another slot
-  };
-  const auto take = [&](const SlotContents& contents) -> Status {
-    const Restored view = restored(contents);
-    const auto places = into.places(view);
-    if (!places) return refuse(places.error());
-    if (auto ok = verify_payload(*medium_, block_, contents, threads, *places);
-        !ok) {
-      return ok;
-    }
-    if (into.before_copy) {
-      if (auto ok = into.before_copy(view); !ok) return refuse(ok.error());
-    }
-    return copy_payload(*medium_, block_, contents, threads, *places);
-  };
-  const Recovery found = recover(*medium_, block_, take);
-  if (refusal) return *refusal;
-  return taken(found);
-}
-
-// A slot is written again once all others are newer. So what was found is as it
-// was saved while no more came than that; and what looks damaged may be a save.
-Result<CheckpointPool::Copied> CheckpointPool::copy() {
-  const auto newest = [&] {
-    const Heads heads = read_heads(*medium_, block_);
-    const auto page = heads.newest();
-    return page ? heads.page[*page]->sequence : 0;
-  };
-  constexpr int kTimes = 10;
-  for (int time = 0; time < kTimes; ++time) {
-    Copied out;
-    Into into;
-    into.places = [&](const Restored& view) {
-      out.bytes.clear();
-      Places places;
-      for (const Piece& piece : view.pieces) {
-        out.bytes.emplace_back(piece.bytes.size());
-        places.push_back(out.bytes.back().data());
-      }
-      return places;
-    };
-    const auto before = newest();
-    auto found = restore_into(into);
-    const auto after = newest();
-    if ((!found || !found->damage.empty()) && after != before) continue;
-    if (!found) return found.error();
-    if (after > found->sequence + block_.slots - 2) continue;
-    out.restored = *std::move(found);
-    for (std::size_t i = 0; i < out.bytes.size(); ++i) {
-      out.restored.pieces[i].bytes = out.bytes[i];
-    }
-    return out;
-  }
-  return io("a job saves into the pool faster than it can be read, " +
-            std::to_string(kTimes) +
-            " times; try again, or make a pool with more slots");
-}
-
-Result<Restored> CheckpointPool::taken(const Recovery& found) {
-  if (found.newest) {
-    whole_slot_ = found.newest->slot;
-    Restored out = restored(*found.newest);
-    out.damage = found.damage;
-    return out;
-  }
-  if (found.damage.empty()) {
-    return not_found("the pool has no checkpoint yet; save one first");
-  }
-  std::string message = "no checkpoint in the pool is whole";
-  for (const auto& line : found.damage) message += "; " + line;
-  return corrupt(message + "; go on from a copy of the pool, or begin anew");
-}
-
-std::vector<CheckpointPool::Listed> CheckpointPool::list() const {
-  const Heads heads = read_heads(*medium_, block_);
-  const auto newest = heads.newest();
-  std::vector<Listed> out;
-  for (std::uint32_t slot = 0; slot < block_.slots; ++slot) {
-    auto contents = read_slot(*medium_, block_, slot);
-    if (!contents && contents.error().code == Error::Code::kNotFound) continue;
-    Listed one;
-    one.slot = slot;
-    if (!contents) one.trouble = contents.error().message;
-    if (contents) one.contents = *std::move(contents);
-    const auto sequence = one.contents.header.sequence;
-    for (std::uint32_t page = 0; page < 2; ++page) {
-      const auto& head = heads.page[page];
-      if (!head || head->slot != slot || head->sequence != sequence) continue;
-      one.newest = newest == page;
-    }
-    // Saves come one after the other: all before the newest were committed.
-    one.committed =
-        newest && sequence > 0 && sequence <= heads.page[*newest]->sequence;
-    out.push_back(std::move(one));
-  }
-  std::ranges::sort(out, std::ranges::greater(), [](const Listed& one) {
-    return one.contents.header.sequence;
-  });
-  return out;
-}
-
-Status CheckpointPool::verify(std::uint32_t slot) const {
-  const auto back = restore_slot(slot);
-  if (!back) return back.error();
-  return {};
-}
-
-Result<Restored> CheckpointPool::restore_slot(std::uint32_t slot) const {
-  if (slot >= block_.slots) {
-    return not_found("the pool has slots 0 to " +
-                     std::to_string(block_.slots - 1) + ", not " +
-                     std::to_string(slot) +
-                     "; thermocline checkpoint list shows what they hold");
-  }
-  const auto contents = read_slot(*medium_, block_, slot);
-  if (!contents) return contents.error().within("slot " + std::to_string(slot));
-  if (auto ok = verify_payload(*medium_, block_, *contents,
-                               static_cast<unsigned>(options_.threads));
-      !ok) {
-    return ok.error().within("slot " + std::to_string(slot));
-  }
-  return restored(*contents);
 }
 
 }  // namespace thermocline

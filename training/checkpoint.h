@@ -20,6 +20,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -146,7 +148,8 @@ class CheckpointPool {
 
   /// The state is durable on return (as far as durability() goes). `step` is
   /// the job's own. Errors: kInvalid when it does not fit or the pool was
-  /// opened to read; kIo. The checkpoints before it are untouched then.
+  /// opened to read; kIo; kCorrupt when bad blocks leave no slot for it. The
+  /// checkpoints before it are untouched then.
   /// Cost: the first save to a pool that is not new, without restore(), reads
   /// its newest checkpoint: a damaged one is not kept in place of a whole one.
   Result<Saved> save(std::span<const Piece> pieces, std::uint64_t step);
@@ -209,7 +212,8 @@ class CheckpointPool {
                  const SaveOptions& options, bool writable);
   static Result<CheckpointPool> take(std::unique_ptr<Medium> medium,
                                      const SaveOptions& options, bool writable);
-  std::uint32_t choose_slot();
+  std::optional<std::uint32_t> choose_slot();
+  std::uint64_t sequence_in(std::uint32_t slot) const;  // 0: nothing there
   Status commit(const Head& head);
   Restored restored(const SlotContents& contents) const;
   Result<Restored> taken(const Recovery& found);
@@ -222,6 +226,7 @@ class CheckpointPool {
   // The newest slot that is known to be whole: restore() found it so, or a
   // save of this very object has been committed to it.
   std::optional<std::uint32_t> whole_slot_;
+  std::set<std::uint32_t> unusable_;  // slots with a bad block
 };
 
 }  // namespace thermocline

@@ -214,6 +214,34 @@ MappedFile::~MappedFile() {
   ::close(descriptor_);
 }
 
+Status MappedFile::populate(Bytes offset, Bytes size, int advice) const {
+  CHECK(offset <= size_ && size <= size_ - offset);
+  const Bytes from = offset / kPageBytes * kPageBytes;
+  const Bytes length = offset + size - from;
+  if (size == 0) return {};
+  while (::madvise(data_ + from, length, advice) != 0) {
+    if (errno == EINTR || errno == EAGAIN) continue;
+    // All else says nothing of the memory: an older kernel, no room for tables.
+    if (errno != EFAULT && errno != EHWPOISON) return {};
+    return corrupt("its bytes " + std::to_string(offset) + " to " +
+                   std::to_string(offset + size) +
+                   " cannot be reached: the memory has a bad block there, or "
+                   "the file was cut short");
+  }
+  return {};
+}
+
+Status MappedFile::loadable(Bytes offset, Bytes size) const {
+  return populate(offset, size, MADV_POPULATE_READ);
+}
+
+// Of a file on a disk nothing is stored through the mapping, and tmpfs has no
+// bad blocks.
+Status MappedFile::storable(Bytes offset, Bytes size) {
+  if (durability_.granularity == Granularity::kPage) return {};
+  return populate(offset, size, MADV_POPULATE_WRITE);
+}
+
 void MappedFile::write(Bytes offset, ByteSpan bytes) {
   CHECK(offset <= size_ && bytes.size() <= size_ - offset);
   if (durability_.granularity != Granularity::kPage) {

@@ -9,8 +9,10 @@
 // How bytes get there is a matter of speed alone: flushing copies on DAX; on
 // tmpfs stores past the caches; on a disk writes to the file, which the mapping
 // shows at once, for a page that is stored to is a fault after each sync.
-// A file that another program cuts short while it is mapped ends this one
-// with SIGBUS; the lock that open() takes keeps out those that ask.
+// Bad blocks, and a file that another program cuts short while it is mapped,
+// end whoever touches them with SIGBUS; loadable() and storable() have the
+// kernel look first (MADV_POPULATE_READ, Linux 5.14; before, all is said to be
+// well). The lock that open() takes keeps out those that ask.
 // Thread safety: as Medium. Ownership: owns the mapping and the descriptor.
 #pragma once
 
@@ -55,6 +57,8 @@ class MappedFile final : public Medium {
   ~MappedFile() override;
 
   ByteSpan bytes() const override { return {data_, size_}; }
+  Status loadable(Bytes offset, Bytes size) const override;
+  Status storable(Bytes offset, Bytes size) override;
   Durability durability() const override { return durability_; }
   void write(Bytes offset, ByteSpan bytes) override;
   void write_word(Bytes offset, std::uint64_t word) override;
@@ -77,6 +81,7 @@ class MappedFile final : public Medium {
       : path_(std::move(path)), descriptor_(descriptor), access_(access) {}
   Status map();
   Status look();
+  Status populate(Bytes offset, Bytes size, int advice) const;
   void write_through_file(Bytes offset, ByteSpan bytes);
 
   std::string path_;

@@ -55,6 +55,12 @@ class Medium {
 
   /// All of it, as a reader sees it.
   virtual ByteSpan bytes() const = 0;
+  /// Whether a range of it can be loaded from, or stored to: persistent memory
+  /// may have bad blocks, and a file may be cut short behind one's back, and
+  /// whoever touches that ends with SIGBUS. To be asked before. What is asked
+  /// again may have changed. Errors: kCorrupt.
+  virtual Status loadable(Bytes, Bytes) const { return {}; }
+  virtual Status storable(Bytes, Bytes) { return {}; }
   virtual Durability durability() const = 0;
 
   /// Stores bytes at `offset` and sends them on their way.

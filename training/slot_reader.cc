@@ -87,13 +87,15 @@ Status each_chunk(const Medium& medium, const Superblock& block,
         static_cast<std::uint32_t>(contents.pieces[piece].crcs.size());
     for (std::uint32_t i = 0; i < count; ++i) chunks.push_back({piece, i});
   }
+  const Bytes base = block.slot_offset(contents.slot);
   std::atomic<std::size_t> first_bad{chunks.size()};
   const auto look = [&](std::size_t i) {
     const StoredPiece& piece = contents.pieces[chunks[i].piece];
     const Bytes at = chunks[i].number * block.chunk_bytes;
     const auto chunk = bytes.subspan(
         piece.offset + at, std::min(block.chunk_bytes, piece.bytes - at));
-    if (crc32c(chunk) == piece.crcs[chunks[i].number]) {
+    if (medium.loadable(base + piece.offset + at, chunk.size()) &&
+        crc32c(chunk) == piece.crcs[chunks[i].number]) {
       return work(chunks[i].piece, at, chunk);
     }
     auto seen = first_bad.load();
@@ -103,9 +105,13 @@ Status each_chunk(const Medium& medium, const Superblock& block,
   in_parallel(threads_for(most, threads), chunks.size(), look, finish_streams);
   if (first_bad == chunks.size()) return {};
   const Chunk bad = chunks[first_bad];
-  return corrupt("\"" + contents.pieces[bad.piece].name +
-                 "\" is damaged (checksum), from its byte " +
-                 std::to_string(bad.number * block.chunk_bytes));
+  const StoredPiece& piece = contents.pieces[bad.piece];
+  const Bytes at = bad.number * block.chunk_bytes;
+  const auto there = medium.loadable(
+      base + piece.offset + at, std::min(block.chunk_bytes, piece.bytes - at));
+  return corrupt("\"" + piece.name + "\" is damaged (" +
+                 (there ? "checksum" : there.error().message) +
+                 "), from its byte " + std::to_string(at));
 }
 
 std::uint8_t* place_of(const Places& places, std::uint32_t piece) {
@@ -125,9 +131,12 @@ Heads read_heads(const Medium& medium, const Superblock& block) {
   Heads out;
   for (std::uint32_t page = 0; page < 2; ++page) {
     std::uint64_t word = 0;
-    std::memcpy(&word, medium.bytes().data() + head_offset(page), 8);
-    out.page[page] = decode_head(block.id, word);
-    out.damaged[page] = word != 0 && !out.page[page];
+    const bool there = medium.loadable(head_offset(page), 8).has_value();
+    if (there) {
+      std::memcpy(&word, medium.bytes().data() + head_offset(page), 8);
+      out.page[page] = decode_head(block.id, word);
+    }
+    out.damaged[page] = !there || (word != 0 && !out.page[page]);
   }
   return out;
 }
@@ -135,6 +144,8 @@ Heads read_heads(const Medium& medium, const Superblock& block) {
 Result<SlotContents> read_slot(const Medium& medium, const Superblock& block,
                                std::uint32_t slot) {
   const ByteSpan bytes = slot_bytes(medium, block, slot);
+  const Bytes base = block.slot_offset(slot);
+  if (auto ok = medium.loadable(base, kSlotHeaderBytes); !ok) return ok.error();
   const ByteSpan first = bytes.first(kSlotHeaderBytes);
   if (std::ranges::all_of(first, [](std::uint8_t byte) { return byte == 0; })) {
     return not_found("nothing was ever saved here");
@@ -144,6 +155,11 @@ Result<SlotContents> read_slot(const Medium& medium, const Superblock& block,
   const auto header = decode_slot_header(block.id, bytes);
   if (!header) return corrupt("its header is damaged");
   out.header = *header;
+  if (auto ok = medium.loadable(base + header->directory_offset,
+                                header->directory_bytes);
+      !ok) {
+    return ok.error();
+  }
   const auto directory =
       bytes.subspan(header->directory_offset, header->directory_bytes);
   if (crc32c(directory) != header->directory_crc) {
@@ -220,6 +236,7 @@ std::uint64_t highest_sequence(const Medium& medium, const Superblock& block) {
     if (head) out = std::max(out, head->sequence);
   }
   for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
+    if (!medium.loadable(block.slot_offset(slot), kSlotHeaderBytes)) continue;
     const auto header =
         decode_slot_header(block.id, slot_bytes(medium, block, slot));
     if (header) out = std::max(out, header->sequence);

@@ -1,0 +1,169 @@
+// Memory that cannot be reached: a pool that was cut short while it is mapped,
+// and bad blocks, of which a medium tells.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "tests/training/pool_folder.h"
+#include "training/checkpoint.h"
+#include "training/mapped_file.h"
+
+namespace thermocline {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Bytes kSize = 300'000;
+
+std::vector<Piece> state_in(ByteVector& bytes, std::uint64_t step) {
+  bytes.assign(kSize, static_cast<std::uint8_t>(step));
+  return {{"a", "bytes", {}, bytes, 0}};
+}
+
+Bytes slot_bytes() {
+  ByteVector bytes;
+  return CheckpointPool::slot_bytes_for(state_in(bytes, 1));
+}
+
+class CutShort : public testing::TestWithParam<const char*> {};
+
+// It would end with SIGBUS.
+TEST_P(CutShort, IsDamageAndTheOlderCheckpointIsRestored) {
+  const PoolFolder folder(GetParam());
+  const std::string path = folder.path() + "/pool";
+  ByteVector bytes;
+  {
+    auto pool = CheckpointPool::create(path, {.slot_bytes = slot_bytes()});
+    ASSERT_TRUE(pool) << pool.error().message;
+    for (const std::uint64_t step : {1, 2}) {
+      ASSERT_TRUE(pool->save(state_in(bytes, step), step));
+    }
+  }
+  auto pool = CheckpointPool::open_to_read(path);
+  ASSERT_TRUE(pool);
+  ASSERT_EQ(pool->list().front().slot, 1u);
+  const auto second = pool->superblock().slot_offset(1);
+  ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(second + 8192)), 0);
+  auto back = pool->restore();
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->step, 1);
+  EXPECT_THAT(back->passed_over(), HasSubstr("cut short"));
+  EXPECT_THAT(pool->verify(1).error().message, HasSubstr("cut short"));
+  ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+  back = pool->restore();
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().code, Error::Code::kCorrupt);
+  EXPECT_FALSE(pool->copy());
+  for (const auto& one : pool->list()) EXPECT_NE(one.trouble, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(On, CutShort, testing::Values("/dev/shm", "/var/tmp"));
+
+// Persistent memory with bad blocks: whoever touches one is at fault.
+class Worn final : public Medium {
+ public:
+  Worn(ByteVector& bytes, std::set<Bytes>& bad) : bytes_(bytes), bad_(bad) {}
+  ByteSpan bytes() const override { return bytes_; }
+  Durability durability() const override { return {}; }
+  Status loadable(Bytes offset, Bytes size) const override {
+    const auto at = bad_.lower_bound(offset);
+    if (at == bad_.end() || *at >= offset + size) return {};
+    return corrupt("a bad block");
+  }
+  Status storable(Bytes offset, Bytes size) override {
+    return loadable(offset, size);
+  }
+  void write(Bytes offset, ByteSpan bytes) override {
+    CHECK(storable(offset, bytes.size()));
+    std::ranges::copy(bytes, bytes_.begin() + static_cast<long>(offset));
+  }
+  void write_word(Bytes offset, std::uint64_t word) override {
+    CHECK(storable(offset, 8));
+    std::memcpy(&bytes_[offset], &word, 8);
+  }
+  void fence() override {}
+  Status sync(Bytes, Bytes) override { return {}; }
+
+ private:
+  ByteVector& bytes_;
+  std::set<Bytes>& bad_;
+};
+
+class BadBlocks : public testing::Test {
+ protected:
+  BadBlocks() {
+    auto made =
+        CheckpointPool::create_over(std::make_unique<Worn>(memory, bad),
+                                    {.slot_bytes = slot_bytes(), .slots = 3});
+    CHECK(made);
+    block = made->superblock();
+  }
+  CheckpointPool open() {
+    auto pool = CheckpointPool::over(std::make_unique<Worn>(memory, bad));
+    CHECK(pool);
+    return *std::move(pool);
+  }
+  void save(CheckpointPool& pool, std::uint64_t step) {
+    const auto saved = pool.save(state_in(bytes, step), step);
+    ASSERT_TRUE(saved) << saved.error().message;
+    const auto back = pool.restore();
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->step, step);
+  }
+  ByteVector memory =
+      ByteVector(4 * kPoolPage + 3 * (slot_bytes() + kPoolPage));
+  ByteVector bytes;
+  std::set<Bytes> bad;
+  Superblock block;
+};
+
+TEST_F(BadBlocks, OfASlotLeaveTheOthers) {
+  for (const std::uint64_t step : {1, 2, 3}) {
+    auto pool = open();
+    save(pool, step);
+  }
+  bad = {block.slot_offset(2) + 50'000};  // of the newest, in the payload
+  auto pool = open();
+  const auto back = pool.restore();
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->step, 2);
+  EXPECT_THAT(back->passed_over(), HasSubstr("a bad block"));
+  for (const std::uint64_t step : {4, 5, 6, 7}) save(pool, step);
+  bad.insert(block.slot_offset(0));  // and a header
+  auto again = open();
+  EXPECT_EQ(again.list().size(), 3u);
+  ASSERT_TRUE(again.restore());
+  const auto none = again.save(state_in(bytes, 8), 8);
+  ASSERT_FALSE(none) << "one whole slot is left, which is needed";
+  EXPECT_THAT(none.error().message, HasSubstr("go on in a new pool"));
+}
+
+TEST_F(BadBlocks, OfOneHeadPageLeaveTheOther) {
+  for (const std::uint32_t page : {0U, 1U}) {
+    bad = {head_offset(page)};
+    auto pool = open();
+    for (std::uint64_t step = 10 * page + 1; step < 10 * page + 6; ++step) {
+      ASSERT_TRUE(pool.save(state_in(bytes, step), step));
+      const auto back = pool.restore();
+      ASSERT_TRUE(back) << back.error().message;
+      EXPECT_EQ(back->step, step);
+    }
+    EXPECT_EQ(open().restore()->step, 10 * page + 5);
+    bad = {};
+    open();
+  }
+  bad = {head_offset(0), head_offset(1)};
+  EXPECT_FALSE(open().save(state_in(bytes, 99), 99));
+}
+
+TEST_F(BadBlocks, OfTheSuperblockAreNoPool) {
+  bad = {100};
+  EXPECT_FALSE(CheckpointPool::over(std::make_unique<Worn>(memory, bad)));
+}
+
+}  // namespace
+}  // namespace thermocline
