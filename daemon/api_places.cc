@@ -149,8 +149,9 @@ PlaceFigures figures_of(const Place& place, std::size_t tiers) {
           part * static_cast<double>(place.managed->target().bytes(id, t));
     }
     out.heat_ns += part * place.managed->heat(id);
-    out.loads += part * place.managed->last_loads(id);
-    out.stores += part * place.managed->last_stores(id);
+    const auto accesses = place.managed->recent(id);
+    out.loads += part * accesses.loads;
+    out.stores += part * accesses.stores;
   }
   return out;
 }

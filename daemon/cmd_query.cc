@@ -92,7 +92,7 @@ void print_place(const json& reply) {
     std::printf("  %-10s %s\n", tier.c_str(),
                 show_bytes(number_in(by_tier, tier.c_str())).c_str());
   }
-  std::printf("  heat %s a window, %.0f loads and %.0f stores in the last\n",
+  std::printf("  heat %s, %.0f loads and %.0f stores a window of late\n",
               show_seconds(number_in(reply, "heat_ns") * 1e-9).c_str(),
               number_in(reply, "loads"), number_in(reply, "stores"));
   for (const auto& reason : reply.value("because", json::array())) {

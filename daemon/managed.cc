@@ -355,6 +355,7 @@ void Managed::close_window() {
   loads_.assign(target_.size(), 0);
   stores_.assign(target_.size(), 0);
   fast_accesses_ = 0;
+  remember_accesses();
 }
 
 double Managed::heat(ObjectId id) const {
@@ -367,14 +368,6 @@ double Managed::heat(ObjectId id) const {
   return alone ? heat
                : heat * static_cast<double>(target_.bytes(id)) /
                      static_cast<double>(all);
-}
-
-double Managed::last_loads(ObjectId id) const {
-  return id < last_loads_.size() ? last_loads_[id] : 0;
-}
-
-double Managed::last_stores(ObjectId id) const {
-  return id < last_stores_.size() ? last_stores_[id] : 0;
 }
 
 TargetReport Managed::report() const {

@@ -134,14 +134,16 @@ class Managed {
   /// Estimated accesses of a region in the last whole window.
   double last_loads(ObjectId id) const;
   double last_stores(ObjectId id) const;
+  /// The same, in the mean of windows: the last counts 0.3, all before it 0.7.
+  /// A window has few samples of a region, and often none.
+  Expected::Accesses recent(ObjectId id) const;
   /// What the job told of, in the last whole window.
   Expected::Accesses last_expected(ObjectId id) const {
     return expected_.last(id);
   }
   std::int64_t window() const { return window_; }
 
-  /// What is to outlive the daemon of a region, with the accesses of the last
-  /// window.
+  /// What is to outlive the daemon of a region, with its recent accesses.
   RegionMemory memory(ObjectId id) const;
   /// Goes on where another left off: the accesses count as seen in the window
   /// that begins now. Regions that are no more are passed over; returns how
@@ -149,7 +151,12 @@ class Managed {
   std::size_t recall(const TargetMemory& memory);
 
  private:
+  struct Recent {
+    float loads = 0;
+    float stores = 0;
+  };
   void adapt();
+  void remember_accesses();
   ObjectId after(ObjectId id) const;
   void find_neighbours();
   void meet_neighbours(ObjectId id);
@@ -186,6 +193,7 @@ class Managed {
   Expected expected_;
   std::vector<double> last_loads_;
   std::vector<double> last_stores_;
+  std::vector<Recent> recent_;
   HugeGroups huge_;
   std::vector<ObjectView> objects_;
   std::vector<ObjectId> after_;  // by object: who begins where it ended

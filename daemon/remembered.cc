@@ -1,4 +1,4 @@
-// What Guards, Managed and Service remember over a restart.
+// What is remembered: accesses of late, and what outlives the daemon.
 #include <algorithm>
 
 #include "daemon/service.h"
@@ -10,12 +10,41 @@ constexpr std::size_t kMostHistory = 256;
 
 }  // namespace
 
+double Managed::last_loads(ObjectId id) const {
+  return id < last_loads_.size() ? last_loads_[id] : 0;
+}
+
+double Managed::last_stores(ObjectId id) const {
+  return id < last_stores_.size() ? last_stores_[id] : 0;
+}
+
+Expected::Accesses Managed::recent(ObjectId id) const {
+  if (id >= recent_.size()) return {};
+  return {recent_[id].loads, recent_[id].stores};
+}
+
+// What is new is as it was in its first window.
+void Managed::remember_accesses() {
+  constexpr float kNew = 0.3F;
+  const auto known = recent_.size();
+  recent_.resize(target_.size());
+  for (ObjectId id = 0; id < recent_.size(); ++id) {
+    const float part = id < known ? kNew : 1;
+    const auto blend = [part](float& value, double fresh) {
+      value += part * (static_cast<float>(fresh) - value);
+    };
+    blend(recent_[id].loads, last_loads(id));
+    blend(recent_[id].stores, last_stores(id));
+  }
+}
+
 RegionMemory Managed::memory(ObjectId id) const {
   const auto& region = target_.region(id);
+  const Recent accesses = id < recent_.size() ? recent_[id] : Recent{};
   return {region.start,
           region.end,
-          static_cast<float>(last_loads(id)),
-          static_cast<float>(last_stores(id)),
+          accesses.loads,
+          accesses.stores,
           static_cast<float>(heat(id)),
           target_.tier(id),
           guards_.memory(id, window_)};

@@ -9,8 +9,6 @@
 namespace thermocline {
 namespace {
 
-// Of a window's accesses in their mean; it forgets within about five windows.
-constexpr float kNew = 0.3F;
 // Less than this is no access.
 constexpr float kLeast = 0.01F;
 
@@ -114,31 +112,6 @@ std::vector<std::string> StateKeeper::resume() {
   return said;
 }
 
-void StateKeeper::smooth() {
-  std::map<int, Smooth> kept;
-  for (const auto& one : service_.managed()) {
-    const auto& process = one->target().process();
-    auto& mean = kept[process.pid];
-    if (const auto old = smooth_.find(process.pid);
-        old != smooth_.end() && old->second.started == process.started) {
-      mean = std::move(old->second);
-    }
-    mean.started = process.started;
-    const auto known = mean.loads.size();
-    mean.loads.resize(one->target().size());
-    mean.stores.resize(one->target().size());
-    for (ObjectId id = 0; id < mean.loads.size(); ++id) {
-      const float part = id < known ? kNew : 1;
-      const auto blend = [part](float& value, double fresh) {
-        value += part * (static_cast<float>(fresh) - value);
-      };
-      blend(mean.loads[id], one->last_loads(id));
-      blend(mean.stores[id], one->last_stores(id));
-    }
-  }
-  smooth_ = std::move(kept);
-}
-
 State StateKeeper::capture() {
   State out;
   out.saved_at_s = clock_();
@@ -153,7 +126,6 @@ State StateKeeper::capture() {
   std::size_t room = options_.regions;
   for (const auto& one : service_.managed()) {
     const auto& process = one->target().process();
-    const auto& mean = smooth_[process.pid];
     TargetState target{process.pid,
                        process.started,
                        process.name,
@@ -163,10 +135,8 @@ State StateKeeper::capture() {
                         one->blacklist().memory(one->window()),
                         one->slowdown().memory(),
                         one->thrash().memory()}};
-    for (ObjectId id = 0; id < mean.loads.size() && room > 0; ++id) {
-      auto region = one->memory(id);
-      region.loads = mean.loads[id];
-      region.stores = mean.stores[id];
+    for (ObjectId id = 0; id < one->target().size() && room > 0; ++id) {
+      const auto region = one->memory(id);
       if (region.loads + region.stores < kLeast && region.guards.empty()) {
         continue;
       }
@@ -179,7 +149,6 @@ State StateKeeper::capture() {
 }
 
 void StateKeeper::window_ended() {
-  smooth();
   std::string trouble;
   bool busy = false;
   {

@@ -1,10 +1,10 @@
 // StateKeeper: keeps a service's state while it runs, and lets a new service
 // go on from it.
 //
-// After each window it smooths what was sampled, and at most once a second it
-// hands a copy to a thread that encodes and writes it; when that thread is
-// still busy, the window is passed over and counted. So the loop waits for no
-// disk, and what a killed daemon loses is a second or two.
+// After a window, and at most once a second, it hands a copy to a thread that
+// encodes and writes it; when that thread is still busy, the window is passed
+// over and counted. So the loop waits for no disk, and what a killed daemon
+// loses is a second or two.
 //
 // Thread safety: as the service's; has one thread of its own. Requires: kernel
 // and service outlive it.
@@ -12,7 +12,6 @@
 
 #include <condition_variable>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -56,15 +55,9 @@ class StateKeeper {
   std::uint64_t passed_over() const { return passed_over_; }
 
  private:
-  struct Smooth {
-    std::uint64_t started = 0;
-    std::vector<float> loads;
-    std::vector<float> stores;
-  };
   void resume_controls(std::vector<std::string>& said);
   void resume_guards(std::vector<std::string>& said);
   std::string resume_target(const TargetState& target);
-  void smooth();
   State capture();
   void hand_over();
   void work();
@@ -76,7 +69,6 @@ class StateKeeper {
   WallClock clock_;
   Options options_;
   Controls configured_;
-  std::map<int, Smooth> smooth_;  // by pid
   Nanos next_ = 0;
   std::uint64_t passed_over_ = 0;
 

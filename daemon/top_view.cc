@@ -127,7 +127,8 @@ void add_help(TopPage& page) {
         "HITS      share of its accesses that went there, in the last window",
         "ACCESSES  in the last window, estimated from samples",
         "GAIN      what the job gains in a window when this is in the fastest",
-        "          rather than the slowest tier, as the policy estimates"}) {
+        "          rather than the slowest tier, as the policy estimates",
+        "LOADS, STORES  a window of late, estimated from samples"}) {
     page.add(line);
   }
 }
