@@ -148,12 +148,17 @@ void add_guard(CLI::App& root, Outcome& outcome) {
                     "NAME, list them.",
                     command);
   command->add_option("name", given->guard, "the guard");
-  auto* way = command->add_option("way", given->way, "on or off")
-                  ->check(CLI::IsMember({"on", "off"}));
-  command->get_option("name")->needs(way);
+  command->add_option("way", given->way, "on or off")
+      ->check(CLI::IsMember({"on", "off"}));
   command->callback([given, &outcome] {
     if (given->guard.empty()) {
       return run(*given, {{"op", "guards"}}, show_guards, outcome);
+    }
+    if (given->way.empty()) {
+      return outcome.fail(
+          invalid("guard " + given->guard +
+                  ": say on or off; `thermocline guard` lists what they are"),
+          2);
     }
     run(
         *given,
