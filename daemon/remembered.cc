@@ -20,7 +20,8 @@ double Managed::last_stores(ObjectId id) const {
 
 Expected::Accesses Managed::recent(ObjectId id) const {
   if (id >= recent_.size()) return {};
-  return {recent_[id].loads, recent_[id].stores};
+  const Recent& one = recent_[id];
+  return {static_cast<double>(one.loads), static_cast<double>(one.stores)};
 }
 
 // What is new is as it was in its first window.

@@ -123,10 +123,11 @@ TEST(CopiedCheckpointOvertaken, IsOneCheckpointAndNoSaveIsTakenForDamage) {
       .slot_bytes = CheckpointPool::slot_bytes_for(state_in(bytes, 1)),
       .chunk_kib = 16};
   for (const std::int64_t slots : {2, 3}) {
-    for (const std::uint64_t saves : {1, 2, 3, 5}) {
+    for (const std::uint64_t saves : {1U, 2U, 3U, 5U}) {
       bool came = true;
       for (int at = 1; came; ++at) {
-        ByteVector memory((slots + 2) * (options.slot_bytes + 3 * kPoolPage));
+        ByteVector memory((static_cast<Bytes>(slots) + 2) *
+                          (options.slot_bytes + 3 * kPoolPage));
         PoolOptions with = options;
         with.slots = slots;
         auto writer = CheckpointPool::create_over(

@@ -39,7 +39,7 @@ TEST_P(CutShort, IsDamageAndTheOlderCheckpointIsRestored) {
   {
     auto pool = CheckpointPool::create(path, {.slot_bytes = slot_bytes()});
     ASSERT_TRUE(pool) << pool.error().message;
-    for (const std::uint64_t step : {1, 2}) {
+    for (const std::uint64_t step : {1U, 2U}) {
       ASSERT_TRUE(pool->save(state_in(bytes, step), step));
     }
   }
@@ -122,7 +122,7 @@ class BadBlocks : public testing::Test {
 };
 
 TEST_F(BadBlocks, OfASlotLeaveTheOthers) {
-  for (const std::uint64_t step : {1, 2, 3}) {
+  for (const std::uint64_t step : {1U, 2U, 3U}) {
     auto pool = open();
     save(pool, step);
   }
@@ -132,7 +132,7 @@ TEST_F(BadBlocks, OfASlotLeaveTheOthers) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->step, 2);
   EXPECT_THAT(back->passed_over(), HasSubstr("a bad block"));
-  for (const std::uint64_t step : {4, 5, 6, 7}) save(pool, step);
+  for (const std::uint64_t step : {4U, 5U, 6U, 7U}) save(pool, step);
   bad.insert(block.slot_offset(0));  // and a header
   auto again = open();
   EXPECT_EQ(again.list().size(), 3u);
