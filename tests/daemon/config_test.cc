@@ -171,7 +171,8 @@ TEST_F(Config, IsReadAnewOrRefused) {
             "without": ["thrashing", "in_flight"]})");
   daemon.signal(SIGHUP);
   EXPECT_EQ(becomes(5000), 5000);
-  for (const auto& guard : ask_daemon(socket, {{"op", "guards"}})["guards"]) {
+  const auto known = ask_daemon(socket, {{"op", "guards"}});
+  for (const auto& guard : known["guards"]) {
     EXPECT_EQ(guard["on"], guard["name"] != "thrashing") << guard;
   }
   daemon.signal(SIGTERM);
