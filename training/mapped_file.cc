@@ -231,8 +231,21 @@ Status MappedFile::populate(Bytes offset, Bytes size, int advice) const {
   return {};
 }
 
+// Populating takes a third of a restore of what is in memory already. So of a
+// file that is no persistent memory its size alone is asked for; that a disk
+// cannot read a page ends whoever loads from it, here as elsewhere.
 Status MappedFile::loadable(Bytes offset, Bytes size) const {
-  return populate(offset, size, MADV_POPULATE_READ);
+  if (durability_.granularity != Granularity::kPage) {
+    return populate(offset, size, MADV_POPULATE_READ);
+  }
+  struct stat now = {};
+  if (::fstat(descriptor_, &now) != 0 || !S_ISREG(now.st_mode) ||
+      offset + size <= static_cast<Bytes>(now.st_size)) {
+    return {};
+  }
+  return corrupt("its bytes " + std::to_string(offset) + " to " +
+                 std::to_string(offset + size) +
+                 " are there no more: the file was cut short");
 }
 
 // Of a file on a disk nothing is stored through the mapping, and tmpfs has no

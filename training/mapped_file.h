@@ -11,8 +11,9 @@
 // shows at once, for a page that is stored to is a fault after each sync.
 // Bad blocks, and a file that another program cuts short while it is mapped,
 // end whoever touches them with SIGBUS; loadable() and storable() have the
-// kernel look first (MADV_POPULATE_READ, Linux 5.14; before, all is said to be
-// well). The lock that open() takes keeps out those that ask.
+// kernel look at persistent memory first (MADV_POPULATE_READ, Linux 5.14;
+// before, all is said to be well), and at the size of other files. The lock
+// that open() takes keeps out those that ask.
 // Thread safety: as Medium. Ownership: owns the mapping and the descriptor.
 #pragma once
 
