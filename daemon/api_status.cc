@@ -1,7 +1,6 @@
 // Operations that tell what the daemon is and does.
 #include <unistd.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -175,7 +174,7 @@ Reply answer_guards(Service& service, const json& request) {
   for (const auto& guard : guard_switches()) {
     guards.push_back({{"name", guard.name},
                       {"about", guard.about},
-                      {"on", std::ranges::find(off, guard.name) == off.end()},
+                      {"on", is_on(guard.name, off)},
                       {"live", guard.live}});
     const auto counted = refused.find(guard.name);
     if (counted != refused.end()) guards.back()["refused"] = counted->second;

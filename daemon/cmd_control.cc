@@ -1,7 +1,6 @@
 // thermocline detach, policy, budget, guard, pause, resume: change what a
 // running thermoclined does.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "daemon/byte_size.h"
 #include "daemon/commands.h"
 #include "daemon/show_fields.h"
+#include "daemon/top_page.h"
 #include "daemon/units.h"
 
 namespace thermocline {
@@ -128,14 +128,12 @@ void add_budget(CLI::App& root, Outcome& outcome) {
 std::string show_guards(const json& reply) {
   std::string out;
   for (const auto& one : reply.value("guards", json::array())) {
-    std::string name = text_of(one.value("name", json()));
     std::string count;
     if (one.contains("refused")) count = one["refused"].dump() + " refused";
-    name.resize(std::max<std::size_t>(name.size(), 16), ' ');
-    count.resize(std::max<std::size_t>(count.size(), 16), ' ');
     out += (out.empty() ? "" : "\n") +
-           std::string(one.value("on", true) ? "on   " : "off  ") + name + " " +
-           count + " " + text_of(one.value("about", json())) +
+           left(one.value("on", true) ? "on" : "off", 5) +
+           left(text_of(one.value("name", json())), 17) + left(count, 17) +
+           text_of(one.value("about", json())) +
            (one.value("live", true) ? "" : " (switched at the start only)");
   }
   return out;

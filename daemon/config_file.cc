@@ -47,8 +47,8 @@ Status check_guards(const json& guards) {
     if (!one.is_string()) {
       return invalid("\"without\" has " + one.dump() + ", not a name");
     }
-    if (auto status = check_guard(one.get<std::string>()); !status) {
-      return status.error().within("\"without\"");
+    if (auto known = guard_switch(one.get<std::string>()); !known) {
+      return known.error().within("\"without\"");
     }
   }
   return {};

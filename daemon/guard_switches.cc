@@ -7,12 +7,6 @@ namespace {
 
 using Options = Service::Options;
 
-const GuardSwitch* find(const std::string& name) {
-  const auto& all = guard_switches();
-  const auto at = std::ranges::find(all, name, &GuardSwitch::name);
-  return at == all.end() ? nullptr : &*at;
-}
-
 }  // namespace
 
 const std::vector<GuardSwitch>& guard_switches() {
@@ -47,18 +41,35 @@ const std::vector<GuardSwitch>& guard_switches() {
   return all;
 }
 
-Status check_guard(const std::string& name) {
-  if (find(name) != nullptr) return {};
+Result<const GuardSwitch*> guard_switch(const std::string& name) {
+  const auto& all = guard_switches();
+  const auto at = std::ranges::find(all, name, &GuardSwitch::name);
+  if (at != all.end()) return &*at;
   std::string known;
-  for (const auto& one : guard_switches()) {
+  for (const auto& one : all) {
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   }
   return invalid("no guard \"" + name + "\" can be switched off; there are " +
                  known);
 }
 
+bool is_on(const std::string& guard, const std::vector<std::string>& without) {
+  return std::ranges::find(without, guard) == without.end();
+}
+
+std::vector<std::string> switch_guards(
+    Service& service, const std::vector<std::string>& without) {
+  std::vector<std::string> refused;
+  for (const auto& guard : guard_switches()) {
+    const auto done =
+        service.switch_guard(guard.name, is_on(guard.name, without));
+    if (!done) refused.push_back(done.error().message);
+  }
+  return refused;
+}
+
 Options switched(Options options) {
-  for (const auto& name : options.without) find(name)->off(options);
+  for (const auto& name : options.without) (*guard_switch(name))->off(options);
   return options;
 }
 

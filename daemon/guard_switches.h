@@ -20,8 +20,17 @@ struct GuardSwitch {
 };
 const std::vector<GuardSwitch>& guard_switches();
 
-/// Errors: kInvalid for a guard that has no switch, listing those that do.
-Status check_guard(const std::string& name);
+/// The one of that name. Errors: kInvalid for a guard that has no switch,
+/// listing those that do.
+Result<const GuardSwitch*> guard_switch(const std::string& name);
+
+/// Whether a guard is on where these are off.
+bool is_on(const std::string& guard, const std::vector<std::string>& without);
+
+/// Has the service switch all guards so that these are off and no others.
+/// Returns: why some are not, a line each (only a restart switches them).
+std::vector<std::string> switch_guards(Service& service,
+                                       const std::vector<std::string>& without);
 
 /// The options with all guards of `without` off. Requires: each is known.
 Service::Options switched(Service::Options options);

@@ -25,9 +25,9 @@ void Managed::set_policy(std::unique_ptr<Policy> policy) {
   silence_told_ = false;
 }
 
-bool Managed::policy_fell_silent() {
+bool Managed::policy_fell_silent(const TargetReport& report) {
   if (silence_told_) return false;
-  return silence_told_ = policy_->counts().contains("asked_no_more");
+  return silence_told_ = report.policy_counts.contains("asked_no_more");
 }
 
 bool Managed::count(const Sample& sample) {

@@ -54,9 +54,8 @@ class Managed {
   std::uint64_t serial() const { return serial_; }
   const Target& target() const { return target_; }
   const Policy& policy() const { return *policy_; }
-  /// Whether the policy, by what it counts, is asked no more, and this is the
-  /// first time that anybody asks so of it.
-  bool policy_fell_silent();
+  /// Whether a report says for the first time that the policy is asked no more.
+  bool policy_fell_silent(const TargetReport& report);
   /// The policy's heat of a region, of one in a huge page its part of that; 0
   /// where it says nothing finite.
   double heat(ObjectId id) const;

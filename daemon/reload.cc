@@ -15,20 +15,6 @@ bool is_live(const std::string& key) {
   return std::find(kLive.begin(), kLive.end(), key) != kLive.end();
 }
 
-// Guards that the file switches, as far as that can be done now.
-std::vector<std::string> switch_guards(const Settings& after,
-                                       Service& service) {
-  std::vector<std::string> refused;
-  const auto& off = after.service.without;
-  for (const auto& guard : guard_switches()) {
-    const bool on = std::ranges::find(off, guard.name) == off.end();
-    if (auto done = service.switch_guard(guard.name, on); !done) {
-      refused.push_back(done.error().message);
-    }
-  }
-  return refused;
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> apply_changes(const Settings& before,
@@ -51,7 +37,7 @@ Result<std::vector<std::string>> apply_changes(const Settings& before,
   if (!loaded) return loaded.error();  // it was good a moment ago
   if (has("budget")) service.set_budget(after.service.budget);
   std::vector<std::string> said;
-  if (has("without")) said = switch_guards(after, service);
+  if (has("without")) said = switch_guards(service, after.service.without);
   for (const auto& key : changed) {
     said.push_back(is_live(key) ? key + " is as the file says now"
                                 : key + " has changed; it takes a restart");

@@ -32,7 +32,7 @@ Result<std::unique_ptr<Service>> Service::make(Kernel& kernel, Machine machine,
                                                PolicyMaker make_policy) {
   if (machine.tiers.empty()) return invalid("the machine has no tiers");
   for (const auto& guard : options.without) {
-    if (auto known = check_guard(guard); !known) return known.error();
+    if (auto known = guard_switch(guard); !known) return known.error();
   }
   std::unique_ptr<Service> service(new Service(
       kernel, std::move(machine), std::move(options), std::move(make_policy)));
@@ -312,7 +312,7 @@ WindowReport Service::end_window() {
                                  *moves_thread_, length, {rests(), pressure}));
     collect_moves();
     report.targets.push_back(one->report());
-    if (one->policy_fell_silent()) {
+    if (one->policy_fell_silent(report.targets.back())) {
       notice("policy " + options_.policy + " is asked no more for pid " +
              std::to_string(one->target().pid()) +
              ", for it failed again and again: nothing is moved there; "

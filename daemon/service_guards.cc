@@ -1,6 +1,4 @@
 // Guards that are switched while the daemon runs.
-#include <algorithm>
-
 #include "daemon/guard_switches.h"
 
 namespace thermocline {
@@ -14,13 +12,11 @@ void Managed::set_guards(const Guards::Options& guards) {
 }
 
 Status Service::switch_guard(const std::string& guard, bool on) {
-  if (auto known = check_guard(guard); !known) return known;
-  const auto& all = guard_switches();
-  const auto one = std::ranges::find(all, guard, &GuardSwitch::name);
+  const auto one = guard_switch(guard);
+  if (!one) return one.error();
   auto& without = options_.without;
-  const bool was_on = std::ranges::find(without, guard) == without.end();
-  if (was_on == on) return {};
-  if (!one->live) {
+  if (is_on(guard, without) == on) return {};
+  if (!(*one)->live) {
     return invalid("guard " + guard +
                    " is switched at the start only; name it in \"without\" of "
                    "the configuration, or leave it out there, and restart");

@@ -64,12 +64,7 @@ void StateKeeper::resume_controls(std::vector<std::string>& said) {
 void StateKeeper::resume_guards(std::vector<std::string>& said) {
   const auto& off = before_.now.without;
   if (off == configured_.without) return;
-  for (const auto& guard : guard_switches()) {
-    const bool on = std::ranges::find(off, guard.name) == off.end();
-    if (const auto done = service_.switch_guard(guard.name, on); !done) {
-      said.push_back(done.error().message);
-    }
-  }
+  for (const auto& line : switch_guards(service_, off)) said.push_back(line);
   said.emplace_back("guards are on and off again, as set before");
 }
 

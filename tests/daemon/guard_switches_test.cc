@@ -7,9 +7,9 @@ namespace {
 
 TEST(GuardSwitches, EachIsKnownAndAnotherIsRefusedWithTheirNames) {
   for (const auto& one : guard_switches()) {
-    EXPECT_TRUE(check_guard(one.name)) << one.name;
+    EXPECT_TRUE(guard_switch(one.name)) << one.name;
   }
-  const auto status = check_guard("capacity");
+  const auto status = guard_switch("capacity");
   ASSERT_FALSE(status);
   EXPECT_NE(status.error().message.find("thrashing"), std::string::npos);
 }
