@@ -31,10 +31,16 @@ Superblock new_superblock(const PoolOptions& pool) {
   return out;
 }
 
+// As far as there is one.
+Status first_page_can_be_read(const Medium& medium) {
+  return medium.loadable(0, std::min<Bytes>(kPoolPage, medium.bytes().size()));
+}
+
 bool first_page_is_empty(const Medium& medium) {
-  return std::ranges::all_of(
-      medium.bytes().first(std::min<Bytes>(kPoolPage, medium.bytes().size())),
-      [](std::uint8_t byte) { return byte == 0; });
+  return first_page_can_be_read(medium) &&
+         std::ranges::all_of(medium.bytes().first(std::min<Bytes>(
+                                 kPoolPage, medium.bytes().size())),
+                             [](std::uint8_t byte) { return byte == 0; });
 }
 
 Status check(const PoolOptions& pool) {
@@ -98,8 +104,7 @@ Result<CheckpointPool> CheckpointPool::open(const std::string& path,
                                             const SaveOptions& options) {
   auto medium = medium_of(path, MappedFile::Access::kWrite);
   if (!medium) return medium.error();
-  if (MappedFile::is_device(path) && (*medium)->loadable(0, kPoolPage) &&
-      first_page_is_empty(**medium)) {
+  if (MappedFile::is_device(path) && first_page_is_empty(**medium)) {
     return not_found(path + " has no pool yet; create one");
   }
   return take(*std::move(medium), options, true).within(path);
@@ -162,8 +167,7 @@ Result<CheckpointPool> CheckpointPool::take(std::unique_ptr<Medium> medium,
     return invalid("thread_kib is " + std::to_string(options.thread_kib) +
                    "; 0 or more can be had");
   }
-  const auto page = std::min<Bytes>(kPoolPage, medium->bytes().size());
-  if (auto ok = medium->loadable(0, page); !ok) return ok.error();
+  if (auto ok = first_page_can_be_read(*medium); !ok) return ok.error();
   const auto block = decode_superblock(medium->bytes());
   if (!block) return block.error();
   return CheckpointPool(std::move(medium), *block, options, writable);
@@ -188,7 +192,7 @@ std::optional<std::uint32_t> CheckpointPool::choose_slot() {
     std::uint64_t best_age = ~std::uint64_t{0};
     for (std::uint32_t slot = 0; slot < block_.slots; ++slot) {
       if (whole_slot_ == slot || unusable_.contains(slot)) continue;
-      const std::uint64_t age = sequence_in(slot);
+      const std::uint64_t age = sequence_in(*medium_, block_, slot);
       if (age >= best_age) continue;
       best = slot;
       best_age = age;
@@ -199,14 +203,6 @@ std::optional<std::uint32_t> CheckpointPool::choose_slot() {
     }
     unusable_.insert(*best);
   }
-}
-
-std::uint64_t CheckpointPool::sequence_in(std::uint32_t slot) const {
-  const Bytes at = block_.slot_offset(slot);
-  if (!medium_->loadable(at, kSlotHeaderBytes)) return 0;
-  const auto header = decode_slot_header(
-      block_.id, medium_->bytes().subspan(at, block_.slot_bytes));
-  return header ? header->sequence : 0;
 }
 
 Status CheckpointPool::commit(const Head& head) {

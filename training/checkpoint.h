@@ -204,6 +204,8 @@ class CheckpointPool {
   /// The pieces of one slot, checked; as restore().
   Result<Restored> restore_slot(std::uint32_t slot) const;
 
+  /// Whether it can be saved to; then no other process does.
+  bool writable() const { return writer_ != nullptr; }
   const Superblock& superblock() const { return block_; }
   Durability durability() const { return medium_->durability(); }
 
@@ -213,7 +215,6 @@ class CheckpointPool {
   static Result<CheckpointPool> take(std::unique_ptr<Medium> medium,
                                      const SaveOptions& options, bool writable);
   std::optional<std::uint32_t> choose_slot();
-  std::uint64_t sequence_in(std::uint32_t slot) const;  // 0: nothing there
   Status commit(const Head& head);
   Restored restored(const SlotContents& contents) const;
   Result<Restored> taken(const Recovery& found);

@@ -10,11 +10,10 @@
 using namespace thermocline;  // all of this file is its edge
 
 struct thermocline_pool {
-  thermocline_pool(CheckpointPool opened, bool write)
-      : pool(std::move(opened)), saver(pool), writes(write) {}
+  explicit thermocline_pool(CheckpointPool opened)
+      : pool(std::move(opened)), saver(pool) {}
   CheckpointPool pool;
   BackgroundSaver saver;
-  bool writes;                           // and so nobody else does
   std::shared_ptr<Bandwidth> bandwidth;  // null: nobody is asked
   std::optional<CheckpointPool::Copied> restored;
 };
@@ -53,15 +52,15 @@ std::vector<Piece> pieces_of(const thermocline_piece* from, std::size_t count) {
   return out;
 }
 
-thermocline_pool* opened(Result<CheckpointPool> pool, bool write) {
-  if (pool) return new thermocline_pool(*std::move(pool), write);
+thermocline_pool* opened(Result<CheckpointPool> pool) {
+  if (pool) return new thermocline_pool(*std::move(pool));
   told(pool.error());
   return nullptr;
 }
 
 // Views of the pool, or a copy, where others may write it.
 Result<CheckpointPool::Copied> restored(thermocline_pool& from) {
-  if (!from.writes) return from.pool.copy();
+  if (!from.pool.writable()) return from.pool.copy();
   auto found = from.pool.restore();
   if (!found) return found.error();
   return CheckpointPool::Copied{*std::move(found), {}};
@@ -83,15 +82,14 @@ thermocline_pool* thermocline_pool_create(const char* path, uint64_t slot_bytes,
     PoolOptions options;
     options.slot_bytes = slot_bytes;
     options.slots = slots;
-    return opened(CheckpointPool::create(path, options), true);
+    return opened(CheckpointPool::create(path, options));
   });
 }
 
 thermocline_pool* thermocline_pool_open(const char* path, int write) {
   return guarded(static_cast<thermocline_pool*>(nullptr), [&] {
     return opened(write != 0 ? CheckpointPool::open(path)
-                             : CheckpointPool::open_to_read(path),
-                  write != 0);
+                             : CheckpointPool::open_to_read(path));
   });
 }
 

@@ -29,6 +29,11 @@ struct Settings {
   std::int64_t steps = 100;
 };
 
+[[noreturn]] void end_for(const Error& why) {
+  std::fprintf(stderr, "larger_example: %s\n", why.message.c_str());
+  std::exit(1);
+}
+
 // What is to be larger than DRAM. Ends the program when there is no room.
 class Rows {
  public:
@@ -42,11 +47,7 @@ class Rows {
     const std::string path = path_of(name);
     auto made = path.empty() ? RowStore::in_memory(rows, width)
                              : RowStore::in_file(path, rows, width);
-    if (!made) {
-      std::fprintf(stderr, "larger_example: %s\n",
-                   made.error().message.c_str());
-      std::exit(1);
-    }
+    if (!made) end_for(made.error());
     return *std::move(made);
   }
   std::string path_of(const char* name) {
@@ -76,10 +77,7 @@ void posterior(const Settings& settings, Rows& rows) {
   auto parameters = torch::zeros({kParameters});
   for (std::int64_t step = 0; step < columns + 2; ++step) {
     parameters.lerp_(minimum, 0.1).add_(noise.roll(step), 0.01);
-    if (const auto ok = swag.update(parameters); !ok) {
-      std::fprintf(stderr, "larger_example: %s\n", ok.error().message.c_str());
-      std::exit(1);
-    }
+    if (const auto ok = swag.update(parameters); !ok) end_for(ok.error());
   }
   print("sample", swag.sample());
 }
@@ -97,10 +95,7 @@ void regression(const Settings& settings, Rows& rows) {
     here.select(1, kWidth - 1)
         .copy_(here.slice(1, 0, kWidth - 1).mv(truth))
         .add_(block.slice(0, 0, end - at).select(1, 0), 0.1);
-    if (const auto ok = data.sync(at, end - at); !ok) {
-      std::fprintf(stderr, "larger_example: %s\n", ok.error().message.c_str());
-      std::exit(1);
-    }
+    if (const auto ok = data.sync(at, end - at); !ok) end_for(ok.error());
     data.let_go(at, end - at);
   }
   DataOrder order(static_cast<std::uint64_t>(samples), 7);
@@ -139,10 +134,7 @@ void surface(const Settings& settings, Rows& rows) {
   }
   const auto gmra = Gmra::build(data, rows.path_of("leaves"),
                                 {.levels = 5, .smallest = 64, .dimension = 3});
-  if (!gmra) {
-    std::fprintf(stderr, "larger_example: %s\n", gmra.error().message.c_str());
-    std::exit(1);
-  }
+  if (!gmra) end_for(gmra.error());
   double missed = 0, all = 0;
   torch::Tensor last;
   for (std::int64_t point = 0; point < points; point += points / 64) {

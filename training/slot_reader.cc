@@ -89,14 +89,26 @@ Status each_chunk(const Medium& medium, const Superblock& block,
   }
   const Bytes base = block.slot_offset(contents.slot);
   std::atomic<std::size_t> first_bad{chunks.size()};
+  const auto begin_of = [&](const Chunk& chunk) {
+    return chunk.number * block.chunk_bytes;
+  };
+  const auto bytes_of = [&](const Chunk& chunk) {
+    const StoredPiece& piece = contents.pieces[chunk.piece];
+    const Bytes at = begin_of(chunk);
+    return bytes.subspan(piece.offset + at,
+                         std::min(block.chunk_bytes, piece.bytes - at));
+  };
+  const auto loadable = [&](const Chunk& chunk) {
+    const StoredPiece& piece = contents.pieces[chunk.piece];
+    return medium.loadable(base + piece.offset + begin_of(chunk),
+                           bytes_of(chunk).size());
+  };
   const auto look = [&](std::size_t i) {
-    const StoredPiece& piece = contents.pieces[chunks[i].piece];
-    const Bytes at = chunks[i].number * block.chunk_bytes;
-    const auto chunk = bytes.subspan(
-        piece.offset + at, std::min(block.chunk_bytes, piece.bytes - at));
-    if (medium.loadable(base + piece.offset + at, chunk.size()) &&
-        crc32c(chunk) == piece.crcs[chunks[i].number]) {
-      return work(chunks[i].piece, at, chunk);
+    const Chunk& chunk = chunks[i];
+    const auto there = bytes_of(chunk);
+    if (loadable(chunk) &&
+        crc32c(there) == contents.pieces[chunk.piece].crcs[chunk.number]) {
+      return work(chunk.piece, begin_of(chunk), there);
     }
     auto seen = first_bad.load();
     while (i < seen && !first_bad.compare_exchange_weak(seen, i)) {
@@ -105,13 +117,10 @@ Status each_chunk(const Medium& medium, const Superblock& block,
   in_parallel(threads_for(most, threads), chunks.size(), look, finish_streams);
   if (first_bad == chunks.size()) return {};
   const Chunk bad = chunks[first_bad];
-  const StoredPiece& piece = contents.pieces[bad.piece];
-  const Bytes at = bad.number * block.chunk_bytes;
-  const auto there = medium.loadable(
-      base + piece.offset + at, std::min(block.chunk_bytes, piece.bytes - at));
-  return corrupt("\"" + piece.name + "\" is damaged (" +
+  const auto there = loadable(bad);
+  return corrupt("\"" + contents.pieces[bad.piece].name + "\" is damaged (" +
                  (there ? "checksum" : there.error().message) +
-                 "), from its byte " + std::to_string(at));
+                 "), from its byte " + std::to_string(begin_of(bad)));
 }
 
 std::uint8_t* place_of(const Places& places, std::uint32_t piece) {
@@ -230,16 +239,21 @@ Recovery recover(const Medium& medium, const Superblock& block,
   return out;
 }
 
+std::uint64_t sequence_in(const Medium& medium, const Superblock& block,
+                          std::uint32_t slot) {
+  if (!medium.loadable(block.slot_offset(slot), kSlotHeaderBytes)) return 0;
+  const auto header =
+      decode_slot_header(block.id, slot_bytes(medium, block, slot));
+  return header ? header->sequence : 0;
+}
+
 std::uint64_t highest_sequence(const Medium& medium, const Superblock& block) {
   std::uint64_t out = 0;
   for (const auto& head : read_heads(medium, block).page) {
     if (head) out = std::max(out, head->sequence);
   }
   for (std::uint32_t slot = 0; slot < block.slots; ++slot) {
-    if (!medium.loadable(block.slot_offset(slot), kSlotHeaderBytes)) continue;
-    const auto header =
-        decode_slot_header(block.id, slot_bytes(medium, block, slot));
-    if (header) out = std::max(out, header->sequence);
+    out = std::max(out, sequence_in(medium, block, slot));
   }
   return out;
 }

@@ -68,6 +68,9 @@ Recovery recover(const Medium& medium, const Superblock& block,
 Recovery recover(const Medium& medium, const Superblock& block,
                  unsigned threads);
 
+/// The sequence number in a slot's header, 0 if it has none that can be read.
+std::uint64_t sequence_in(const Medium& medium, const Superblock& block,
+                          std::uint32_t slot);
 /// The highest sequence number that any head or slot has, 0 if none.
 std::uint64_t highest_sequence(const Medium& medium, const Superblock& block);
 
