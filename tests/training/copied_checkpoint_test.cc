@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <functional>
 
+#include "tests/training/memory_medium.h"
 #include "tests/training/pool_folder.h"
 #include "training/checkpoint.h"
 
@@ -93,26 +93,16 @@ TEST_P(CopiedCheckpoint, IsOneCheckpointHoweverFastTheJobSaves) {
 INSTANTIATE_TEST_SUITE_P(Slots, CopiedCheckpoint, testing::Values(2, 3, 4));
 
 // Memory that two pools share, as two processes do a file.
-class Shared final : public Medium {
+class Shared final : public MemoryMedium {
  public:
   Shared(ByteVector& bytes, std::function<void()> look)
-      : bytes_(bytes), look_(std::move(look)) {}
+      : MemoryMedium(bytes), look_(std::move(look)) {}
   ByteSpan bytes() const override {
     look_();
-    return bytes_;
+    return MemoryMedium::bytes();
   }
-  Durability durability() const override { return {}; }
-  void write(Bytes offset, ByteSpan bytes) override {
-    std::ranges::copy(bytes, bytes_.begin() + static_cast<long>(offset));
-  }
-  void write_word(Bytes offset, std::uint64_t word) override {
-    std::memcpy(&bytes_[offset], &word, 8);
-  }
-  void fence() override {}
-  Status sync(Bytes, Bytes) override { return {}; }
 
  private:
-  ByteVector& bytes_;
   std::function<void()> look_;
 };
 
@@ -131,7 +121,7 @@ TEST(CopiedCheckpointOvertaken, IsOneCheckpointAndNoSaveIsTakenForDamage) {
         PoolOptions with = options;
         with.slots = slots;
         auto writer = CheckpointPool::create_over(
-            std::make_unique<Shared>(memory, [] {}), with);
+            std::make_unique<MemoryMedium>(memory), with);
         ASSERT_TRUE(writer && writer->save(state_in(bytes, 1), 1));
         int looks = 0;
         came = false;

@@ -210,12 +210,13 @@ TEST(CrashStates, NoneIsInconsistentAndSeededBugsAreFound) {
 // to the file.
 class CrashStatesOfAFile : public testing::Test {
  protected:
+  static constexpr std::uint32_t kSlots = 2;
+
   Count search_file(Granularity granularity, Bug bug,
-                    RecordedFile::Flushes flushes, std::uint32_t slots,
-                    bool incremental) {
+                    RecordedFile::Flushes flushes, bool incremental) {
     const PoolFolder folder("/var/tmp");  // on a disk, for kPage
     const std::string path = folder.path() + "/pool";
-    const Superblock block = block_of(slots);
+    const Superblock block = block_of(kSlots);
     CHECK(MappedFile::create(path, block.pool_bytes(), empty_pool(block)));
     RecordedFile recorded(path, granularity, flushes);
     CHECK(recorded.file().durability().granularity == granularity);
@@ -231,8 +232,8 @@ TEST_F(CrashStatesOfAFile, NoneIsInconsistentAndSeededBugsAreFound) {
       if (row.only_line && granularity == Granularity::kPage) continue;
       for (const bool incremental : {false, true}) {
         const Count count = search_file(
-            granularity, row.bug, RecordedFile::Flushes::kAll, 2, incremental);
-        print_and_expect(granularity, 2, incremental, row.name, count,
+            granularity, row.bug, RecordedFile::Flushes::kAll, incremental);
+        print_and_expect(granularity, kSlots, incremental, row.name, count,
                          row.bug == Bug::kNone);
       }
     }
@@ -244,9 +245,9 @@ TEST_F(CrashStatesOfAFile, ACommitThatIsNotFlushedIsFoundWhereCachesAreLost) {
   print_head("file");
   for (const auto granularity : {Granularity::kByte, Granularity::kLine}) {
     const Count count = search_file(granularity, Bug::kNone,
-                                    RecordedFile::Flushes::kNone, 2, false);
-    print_and_expect(granularity, 2, false, "the commit is not flushed", count,
-                     granularity == Granularity::kByte);
+                                    RecordedFile::Flushes::kNone, false);
+    print_and_expect(granularity, kSlots, false, "the commit is not flushed",
+                     count, granularity == Granularity::kByte);
   }
 }
 

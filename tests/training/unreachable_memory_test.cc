@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
 #include <set>
 
+#include "tests/training/memory_medium.h"
 #include "tests/training/pool_folder.h"
 #include "training/checkpoint.h"
 #include "training/mapped_file.h"
@@ -64,11 +63,10 @@ TEST_P(CutShort, IsDamageAndTheOlderCheckpointIsRestored) {
 INSTANTIATE_TEST_SUITE_P(On, CutShort, testing::Values("/dev/shm", "/var/tmp"));
 
 // Persistent memory with bad blocks: whoever touches one is at fault.
-class Worn final : public Medium {
+class Worn final : public MemoryMedium {
  public:
-  Worn(ByteVector& bytes, std::set<Bytes>& bad) : bytes_(bytes), bad_(bad) {}
-  ByteSpan bytes() const override { return bytes_; }
-  Durability durability() const override { return {}; }
+  Worn(ByteVector& bytes, std::set<Bytes>& bad)
+      : MemoryMedium(bytes), bad_(bad) {}
   Status loadable(Bytes offset, Bytes size) const override {
     const auto at = bad_.lower_bound(offset);
     if (at == bad_.end() || *at >= offset + size) return {};
@@ -79,17 +77,14 @@ class Worn final : public Medium {
   }
   void write(Bytes offset, ByteSpan bytes) override {
     CHECK(storable(offset, bytes.size()));
-    std::ranges::copy(bytes, bytes_.begin() + static_cast<long>(offset));
+    MemoryMedium::write(offset, bytes);
   }
   void write_word(Bytes offset, std::uint64_t word) override {
     CHECK(storable(offset, 8));
-    std::memcpy(&bytes_[offset], &word, 8);
+    MemoryMedium::write_word(offset, word);
   }
-  void fence() override {}
-  Status sync(Bytes, Bytes) override { return {}; }
 
  private:
-  ByteVector& bytes_;
   std::set<Bytes>& bad_;
 };
 
