@@ -20,16 +20,28 @@ FineTuner::FineTuner(std::vector<float> base, const Options& options,
 
 OnlineState FineTuner::recall(const std::vector<float>& base) {
   OnlineState fresh{base_, base};
+  const auto go_on = [this](OnlineState known) {
+    verdict_ = Verdict{known.weights, 0, 0};
+    learned_ = known.text();
+    return known;
+  };
+  if (!options_.from.empty()) {
+    auto known = OnlineState::parse(options_.from, "what was learned");
+    if (fits(known, base.size())) return go_on(*std::move(known));
+    counts_.states_refused += 1;
+  }
   if (options_.state.empty()) return fresh;
   auto known = OnlineState::load(options_.state);
   if (!known && known.error().code == Error::Code::kNotFound) return fresh;
-  if (!known || known->base != base_ || known->weights.size() != base.size()) {
-    counts_.states_refused += 1;
-    std::rename(options_.state.c_str(), (options_.state + ".refused").c_str());
-    return fresh;
-  }
-  verdict_ = Verdict{known->weights, 0, 0};
-  return *std::move(known);
+  if (fits(known, base.size())) return go_on(*std::move(known));
+  counts_.states_refused += 1;
+  std::rename(options_.state.c_str(), (options_.state + ".refused").c_str());
+  return fresh;
+}
+
+bool FineTuner::fits(const Result<OnlineState>& known,
+                     std::size_t weights) const {
+  return known && known->base == base_ && known->weights.size() == weights;
 }
 
 void FineTuner::see(const View& view) {
@@ -45,6 +57,11 @@ void FineTuner::see(const View& view) {
 std::optional<Verdict> FineTuner::verdict() {
   const std::lock_guard lock(mutex_);
   return std::exchange(verdict_, std::nullopt);
+}
+
+std::string FineTuner::learned() const {
+  const std::lock_guard lock(mutex_);
+  return learned_;
 }
 
 FineTuner::Counts FineTuner::counts() const {
@@ -67,14 +84,18 @@ bool FineTuner::work() {
 void FineTuner::publish() {
   auto news = learner_.verdict();
   bool failed = false;
-  if (news && !options_.state.empty()) {
+  std::string learned;
+  if (news) {
     const OnlineState state{base_, news->weights};
-    failed = !state.save(options_.state);
+    learned = state.text();
+    if (!options_.state.empty()) failed = !state.save(options_.state);
   }
   const std::lock_guard lock(mutex_);
   counts_.learning = learner_.counts();
   counts_.saves_failed += failed ? 1 : 0;
-  if (news) verdict_ = std::move(news);
+  if (!news) return;
+  verdict_ = std::move(news);
+  learned_ = std::move(learned);
 }
 
 }  // namespace thermocline

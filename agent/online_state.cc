@@ -1,4 +1,4 @@
-// What an OnlineLearner knows, on disk: a small JSON file.
+// What an OnlineLearner knows, as text: a small JSON file.
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -24,11 +24,15 @@ std::uint32_t OnlineState::checksum(const std::vector<float>& weights) {
   return crc32c({raw, weights.size() * sizeof(float)});
 }
 
-Status OnlineState::save(const std::string& path) const {
+std::string OnlineState::text() const {
   const Json out = {
       {"kind", kKind}, {"version", kVersion}, {"features", feature_hash()},
       {"base", base},  {"weights", weights},  {"checksum", checksum(weights)}};
-  return replace_file(path, out.dump() + "\n");
+  return out.dump() + "\n";
+}
+
+Status OnlineState::save(const std::string& path) const {
+  return replace_file(path, text());
 }
 
 Result<OnlineState> OnlineState::load(const std::string& path) {
@@ -37,12 +41,21 @@ Result<OnlineState> OnlineState::load(const std::string& path) {
   std::ostringstream text;
   if (!file) return file_failure("read", path, errno);
   text << file.rdbuf();
-  const Json json = Json::parse(text.str(), nullptr, false);
+  auto out = parse(text.str(), path);
+  if (out) return out;
+  Error why = out.error();
+  why.message += "; remove it, and learning begins anew";
+  return why;
+}
+
+Result<OnlineState> OnlineState::parse(const std::string& text,
+                                       const std::string& name) {
+  const Json json = Json::parse(text, nullptr, false);
   const auto is = [&json](const char* key, const Json& value) {
     return json.is_object() && json.contains(key) && json[key] == value;
   };
-  const auto bad = [&path](const std::string& why) {
-    return corrupt(path + " " + why + "; remove it, and learning begins anew");
+  const auto bad = [&name](const std::string& why) {
+    return corrupt(name + " " + why);
   };
   if (!is("kind", kKind)) return bad("is not a thermocline online state");
   if (!is("version", kVersion) || !is("features", feature_hash())) {

@@ -120,10 +120,8 @@ json reason_of(const Service& service, const Managed& managed, ObjectId id) {
     one["told"] = {{"loads", told.loads}, {"stores", told.stores}};
   }
   if (target.bound(id)) {
-    one["bound"] = target.tied_trouble().empty()
-                       ? "the job bound this memory to its nodes or locked it, "
-                         "or it is of reserved huge pages"
-                       : target.tied_trouble();
+    one["bound"] = target.tied_trouble().empty() ? tie_text(target.tie(id))
+                                                 : target.tied_trouble();
   }
   const ObjectId leader = managed.leader(id);
   if (leader != id) one["moves_with"] = leader;

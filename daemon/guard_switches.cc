@@ -34,7 +34,7 @@ const std::vector<GuardSwitch>& guard_switches() {
       {"numa_balancing", "all, while the kernel moves pages, too", true,
        [](Options& o) { o.allow_numa_balancing = true; }},
       {"in_flight", "a second batch while one is on its way", false,
-       [](Options& o) { o.move_thread = false; }},
+       [](Options& o) { o.threads = false; }},
       {"policy_deadline", "decisions that take too long", false,
        [](Options& o) { o.policy_guard.deadline_ns = 0; }},
   };

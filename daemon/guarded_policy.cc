@@ -142,6 +142,18 @@ class GuardedPolicy final : public Policy {
     return out;
   }
 
+  std::string learned() const override {
+    auto now = asked([](Policy& own) { return own.learned(); });
+    if (now) learned_ = *std::move(now);
+    return learned_;
+  }
+
+  Status recall(const std::string& learned) override {
+    std::string error;
+    auto out = asked([&](Policy& own) { return own.recall(learned); }, error);
+    return out ? *out : invalid("the policy threw: " + error);
+  }
+
   TierId birth_tier(std::size_t tiers) const override {
     const auto tier = asked([&](Policy& own) { return own.birth_tier(tiers); });
     return tier ? *tier : fallback_->birth_tier(tiers);
@@ -217,6 +229,7 @@ class GuardedPolicy final : public Policy {
   std::uint64_t late_in_a_row_ = 0;
   bool given_up_ = false;
   mutable std::uint64_t thrown_ = 0;  // asked anything
+  mutable std::string learned_;       // when it last could be asked
   std::uint64_t late_ = 0;
   std::uint64_t fallback_windows_ = 0;
 };

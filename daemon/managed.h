@@ -42,6 +42,13 @@ struct TargetMemory {
   std::vector<Blacklist::Memory> blacklist;
   SlowdownWatch::Memory slowdown;
   ThrashWatch::Memory thrash;
+  std::string learned;  // by its policy (Policy::learned)
+};
+
+// What of a TargetMemory was of use.
+struct Recalled {
+  std::size_t regions = 0;
+  Status learned;  // why its policy does not go on from what it learned
 };
 
 class Managed {
@@ -145,9 +152,8 @@ class Managed {
   /// What is to outlive the daemon of a region, with its recent accesses.
   RegionMemory memory(ObjectId id) const;
   /// Goes on where another left off: the accesses count as seen in the window
-  /// that begins now. Regions that are no more are passed over; returns how
-  /// many were not.
-  std::size_t recall(const TargetMemory& memory);
+  /// that begins now. Regions that are no more are passed over.
+  Recalled recall(const TargetMemory& memory);
 
  private:
   struct Recent {

@@ -51,26 +51,27 @@ RegionMemory Managed::memory(ObjectId id) const {
           guards_.memory(id, window_)};
 }
 
-std::size_t Managed::recall(const TargetMemory& memory) {
+Recalled Managed::recall(const TargetMemory& memory) {
   window_ = std::max(window_, memory.window);
   blacklist_.recall(memory.blacklist, window_);
   slowdown_.recall(memory.slowdown);
   thrash_.recall(memory.thrash);
   loads_.resize(target_.size());
   stores_.resize(target_.size());
-  std::size_t known = 0;
+  Recalled out;
+  if (!memory.learned.empty()) out.learned = policy_->recall(memory.learned);
   for (const auto& one : memory.regions) {
     const auto id = target_.find(one.start);
     if (!id) continue;
-    ++known;
+    ++out.regions;
     loads_[*id] += static_cast<double>(one.loads);
     stores_[*id] += static_cast<double>(one.stores);
     guards_.recall(*id, one.guards, window_);
   }
-  return known;
+  return out;
 }
 
-std::size_t Service::recall(int pid, const TargetMemory& memory) {
+Recalled Service::recall(int pid, const TargetMemory& memory) {
   Managed* const managed = find(pid);
   CHECK(managed != nullptr);
   return managed->recall(memory);

@@ -44,9 +44,8 @@ Result<std::unique_ptr<Service>> Service::make(Kernel& kernel, Machine machine,
       service->make_policy_(wanted.policy, wanted.policy_options);
   if (!policy) return policy.error();
   if (auto status = service->choose_mover(); !status) return status.error();
-  service->moves_thread_ =
-      std::make_unique<MoveThread>(kernel, service->machine_, *service->mover_,
-                                   service->options_.move_thread);
+  service->moves_thread_ = std::make_unique<MoveThread>(
+      kernel, service->machine_, *service->mover_, service->options_.threads);
   return service;
 }
 

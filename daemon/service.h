@@ -36,7 +36,7 @@ class Service {
     std::string policy = "histogram";
     std::string policy_options = "{}";  // JSON
     std::string mover = "numa";
-    bool move_thread = true;  // moves are made beside the loop
+    bool threads = true;  // moves are made beside the loop, and long looks
     bool allow_numa_balancing = false;
     Bytes budget = Bytes{256} << 20;  // bytes/s that moves may use; 0: none
     // Share of each tier that is left free, for the kernel: above its low
@@ -142,7 +142,7 @@ class Service {
   void record(std::string line);
   /// Lets a managed process go on where it was left, and returns how many of
   /// its regions are still there. Requires: find(pid).
-  std::size_t recall(int pid, const TargetMemory& memory);
+  Recalled recall(int pid, const TargetMemory& memory);
   /// What its user should know, one line each.
   const Notices& notices() const { return notices_; }
   void notice(std::string line) { notices_.add(std::move(line)); }

@@ -25,7 +25,9 @@ Status Service::attach(int pid, std::optional<FastShare> share) {
 }
 
 Status Service::manage(int pid, const FastShare& share) {
-  auto target = Target::attach(kernel_, machine_, pid, options_.target);
+  auto options = options_.target;
+  options.tied.aside = options_.threads;
+  auto target = Target::attach(kernel_, machine_, pid, options);
   if (!target) return target.error();
   // Who only watches is in nobody's way.
   auto claim = mover_->moves() ? kernel_.claim(pid) : Claim();

@@ -55,6 +55,12 @@ bool counted(std::int64_t number) {
   return number >= 0 && number < kMostCounted;
 }
 
+std::string packed_text(const json& from, const char* key) {
+  const auto at = from.find(key);
+  if (at == from.end() || !at->is_binary()) return {};
+  return {at->get_binary().begin(), at->get_binary().end()};
+}
+
 std::string text(const json& from, const char* key) {
   const auto at = from.find(key);
   return at != from.end() && at->is_string() ? at->get<std::string>() : "";
@@ -146,6 +152,10 @@ std::vector<Blacklist::Memory> blacklist(const json& from) {
   return out;
 }
 
+json binary(const std::string& text) {
+  return json::binary({text.begin(), text.end()});
+}
+
 json to_json(const SlowdownWatch::Memory& rest) {
   return {{"left", rest.left},           {"doublings", rest.doublings},
           {"sampled", rest.sampled},     {"mean", rest.mean},
@@ -211,7 +221,8 @@ std::string to_bytes(const State& state) {
                        {"regions", packed(one.known.regions)},
                        {"blacklist", packed(one.known.blacklist)},
                        {"slowdown", to_json(one.known.slowdown)},
-                       {"thrash", to_json(one.known.thrash)}});
+                       {"thrash", to_json(one.known.thrash)},
+                       {"learned", binary(one.known.learned)}});
   }
   const json all = {{"version", State::kVersion},
                     {"saved_at_s", state.saved_at_s},
@@ -267,7 +278,8 @@ Result<State> state_from(const std::string& bytes) {
          text(one, "name"),
          FastShare{weighs ? weight : 1, number<Bytes>(one, "minimum")},
          TargetMemory{window, *std::move(regions), blacklist(one),
-                      slowdown(one), thrash(one)}});
+                      slowdown(one), thrash(one),
+                      packed_text(one, "learned")}});
   }
   return out;
 }

@@ -11,6 +11,10 @@ namespace {
 
 // Less than this is no access.
 constexpr float kLeast = 0.01F;
+// Of one target's policy, and of all: a plugin may say what it likes, and the
+// pool is small.
+constexpr std::size_t kMostLearned = std::size_t{1} << 20;
+constexpr std::size_t kAllLearned = std::size_t{8} << 20;
 
 Controls controls_of(const Service& service) {
   return {service.options().policy, service.options().policy_options,
@@ -82,8 +86,14 @@ std::string StateKeeper::resume_target(const TargetState& target) {
     }
   }
   const auto known = service_.recall(target.pid, target.known);
+  const std::string learned =
+      !known.learned ? "; what its policy had learned is not used: " +
+                           known.learned.error().message
+      : target.known.learned.empty() ? ""
+                                     : " and with what its policy had learned";
   return who + " goes on after window " + std::to_string(target.known.window) +
-         ", with what is known of " + std::to_string(known) + " regions";
+         ", with what is known of " + std::to_string(known.regions) +
+         " regions" + learned;
 }
 
 std::vector<std::string> StateKeeper::resume() {
@@ -119,6 +129,7 @@ State StateKeeper::capture() {
       before_.windows + static_cast<std::uint64_t>(service_.windows());
   out.history.assign(service_.history().begin(), service_.history().end());
   std::size_t room = options_.regions;
+  std::size_t left = kAllLearned;
   for (const auto& one : service_.managed()) {
     const auto& process = one->target().process();
     TargetState target{process.pid,
@@ -129,7 +140,11 @@ State StateKeeper::capture() {
                         {},
                         one->blacklist().memory(one->window()),
                         one->slowdown().memory(),
-                        one->thrash().memory()}};
+                        one->thrash().memory(),
+                        one->policy().learned()}};
+    auto& learned = target.known.learned;
+    if (learned.size() > std::min(kMostLearned, left)) learned.clear();
+    left -= learned.size();
     for (ObjectId id = 0; id < one->target().size() && room > 0; ++id) {
       const auto region = one->memory(id);
       if (region.loads + region.stores < kLeast && region.guards.empty()) {

@@ -168,11 +168,11 @@ void Target::notice_growth() {
 }
 
 void Target::mark_tied() {
-  for (auto& seen : seen_) seen.bound = false;
+  for (auto& seen : seen_) seen.tie = Tie::kNone;
   for (const auto& area : areas_) {
-    if (!tied_.holds(area)) continue;
-    map_.each(area.start, area.end,
-              [&](ObjectId id) { seen_[id].bound = true; });
+    const Tie tie = tied_.tie(area);
+    if (tie == Tie::kNone) continue;
+    map_.each(area.start, area.end, [&](ObjectId id) { seen_[id].tie = tie; });
   }
 }
 
@@ -215,9 +215,9 @@ std::vector<std::vector<ObjectId>> Target::adapt(
   std::vector<std::vector<ObjectId>> out;
   heat_.end_window(map_, samples);
   for (const auto& group : heat_.to_merge(map_)) {
-    const bool bound = seen_[group.front()].bound;
+    const Tie tie = seen_[group.front()].tie;
     const bool alike = std::ranges::all_of(
-        group, [&](ObjectId id) { return seen_[id].bound == bound; });
+        group, [&](ObjectId id) { return seen_[id].tie == tie; });
     if (!alike) continue;
     map_.merge(group);
     heat_.merged(group);
@@ -238,7 +238,7 @@ std::vector<std::vector<ObjectId>> Target::adapt(
     for (const ObjectId id : parts) {
       know(id);
       see_huge(id, false);
-      seen_[id].bound = seen_[whole].bound;
+      seen_[id].tie = seen_[whole].tie;
       want(id);
     }
     out.push_back(parts);

@@ -97,7 +97,8 @@ class Target {
   /// Where most of its bytes lie (the faster one of equals); 0 for none.
   TierId tier(ObjectId id) const;
   /// Whether the job tied it down, or that cannot be told.
-  bool bound(ObjectId id) const { return seen_[id].bound; }
+  bool bound(ObjectId id) const { return tie(id) != Tie::kNone; }
+  Tie tie(ObjectId id) const { return seen_[id].tie; }
   /// Why it cannot be told; empty when it can.
   const std::string& tied_trouble() const { return tied_.trouble(); }
   /// Whether it lies in a huge page, as last seen: as the kernel says, or,
@@ -143,7 +144,7 @@ class Target {
   struct Seen {
     Address start = 0;  // of the region when asked
     Address end = 0;
-    bool bound = false;
+    Tie tie = Tie::kNone;
     bool huge = false;
     bool queued = false;
     std::int64_t looked = -1;  // the window when asked last; -1: since changed

@@ -1,8 +1,9 @@
 #include "daemon/tied_memory.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
-#include <set>
+#include <system_error>
 #include <utility>
 
 #include "daemon/locked_memory.h"
@@ -17,68 +18,87 @@ constexpr Nanos kShare = 200;  // a look waits as many times what the last took
 TiedMemory::TiedMemory(Kernel& kernel, Options options)
     : kernel_(&kernel),
       options_(options),
-      next_look_(std::numeric_limits<Nanos>::min()) {}
+      next_look_(std::numeric_limits<Nanos>::min()) {
+  options_.aside = options_.aside && kernel.any_thread();
+}
 
 bool TiedMemory::is_new(const Area& area) const {
   const auto at = looked_.find(area.start);
   return at == looked_.end() || area.end < at->second.end;
 }
 
+bool TiedMemory::any_new(std::span<const Area> mapped) const {
+  return std::ranges::any_of(mapped,
+                             [&](const Area& area) { return is_new(area); });
+}
+
 bool TiedMemory::see(int pid, std::span<const Area> mapped, bool changed) {
+  if (options_.aside && !std::exchange(ever_seen_, true)) return true;
   const std::string directory = "proc/" + std::to_string(pid);
-  if (changed) {
-    any_new_ = std::ranges::any_of(
-        mapped, [&](const Area& area) { return is_new(area); });
-  }
+  const bool news = arrived(0);
+  if (news) take_over(look_.get());
+  if (changed || news) any_new_ = any_new(mapped) || !trouble_.empty();
+  if (look_.valid() || !due(directory)) return changed || news;
+  begin(directory, mapped);
+  if (!arrived(options_.patience)) return changed || news;
+  take_over(look_.get());
+  return true;
+}
+
+bool TiedMemory::due(const std::string& directory) {
   const auto locked =
       options_.move_locked ? 0 : locked_kib(*kernel_, directory);
   const bool due =
       any_new_ || ++windows_ >= options_.every || locked != locked_;
-  if (!due || kernel_->now() < next_look_) return changed;
+  if (!due || kernel_->now() < next_look_) return false;
   locked_ = locked;
-  look(directory, mapped);
   return true;
 }
 
-void TiedMemory::look(const std::string& directory,
-                      std::span<const Area> mapped) {
-  const Nanos began = kernel_->now();
-  std::set<Address> tied;
-  trouble_.clear();
-  const auto fails = [&](const Error& error, const char* setting) {
-    trouble_ = "which memory its job tied down cannot be told, so nothing of " +
-               directory + " is moved: " + error.message + "; with \"" +
-               setting + "\": true it is not asked";
+void TiedMemory::begin(const std::string& directory,
+                       std::span<const Area> mapped) {
+  asked_of_.clear();
+  for (const auto& area : mapped) asked_of_[area.start] = area.end;
+  const auto look = [kernel = kernel_, directory,
+                     of = TieLook::Of{!options_.move_bound, locked_ > 0}] {
+    return look_at_ties(*kernel, directory, of);
   };
-  const auto text = kernel_->read_file(directory + "/numa_maps");
-  if (text) {
-    auto maps = parse_numa_maps(*text);
-    tied = std::move(maps.hugetlb);
-    if (!options_.move_bound) tied.merge(maps.bound);
-  } else if (text.error().code != Error::Code::kNotFound &&
-             !options_.move_bound) {
-    fails(text.error(), "move_bound");
+  if (options_.aside) {
+    try {
+      look_ = std::async(std::launch::async, look);
+      return;
+    } catch (const std::system_error&) {  // no more threads: then not aside
+    }
   }
-  if (locked_ > 0) {
-    const auto locked = locked_areas(*kernel_, directory);
-    if (!locked) fails(locked.error(), "move_locked");
-    if (locked) tied.insert(locked->begin(), locked->end());
-  }
-  looked_.clear();
-  for (const auto& area : mapped) {
-    looked_[area.start] = {area.end, tied.contains(area.start)};
-  }
-  ever_tied_ = ever_tied_ || !tied.empty();
-  any_new_ = !trouble_.empty();  // then it is tried again
-  windows_ = 0;
-  const Nanos now = kernel_->now();
-  next_look_ = now + kShare * (now - began);
+  look_ = std::async(std::launch::deferred, look);
 }
 
-bool TiedMemory::holds(const Area& area) const {
-  if (!trouble_.empty()) return true;
-  if (is_new(area)) return ever_tied_;
-  return looked_.at(area.start).tied;
+// One that is not taken aside is taken when it is asked for.
+bool TiedMemory::arrived(Nanos patience) const {
+  if (!look_.valid()) return false;
+  return look_.wait_for(std::chrono::nanoseconds(patience)) !=
+         std::future_status::timeout;
+}
+
+void TiedMemory::take_over(TieLook look) {
+  looked_.clear();
+  for (const auto& [start, end] : asked_of_) {
+    const auto at = look.tied.find(start);
+    looked_[start] = {end, at == look.tied.end() ? Tie::kNone : at->second};
+  }
+  ever_looked_ = true;
+  ever_tied_ = ever_tied_ || !look.tied.empty();
+  trouble_ = std::move(look.trouble);
+  any_new_ = !trouble_.empty();  // then it is tried again
+  windows_ = 0;
+  next_look_ = kernel_->now() + kShare * look.took;
+}
+
+Tie TiedMemory::tie(const Area& area) const {
+  if (!trouble_.empty()) return Tie::kUnreadable;
+  if (!ever_looked_) return Tie::kNew;
+  if (is_new(area)) return ever_tied_ ? Tie::kNew : Tie::kNone;
+  return looked_.at(area.start).tie;
 }
 
 }  // namespace thermocline

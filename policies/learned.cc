@@ -50,7 +50,7 @@ class Learned final : public Policy {
       f("online", online, "goes on learning while the job runs");
       f("share", share, 1e-4, 1.0, "of a core that online learning may use");
       f("state", state,
-        "file in which online learning outlives a restart; one for all "
+        "file in which online learning outlives the job; one for all "
         "targets, the last to learn writes it");
     }
   };
@@ -148,6 +148,23 @@ class Learned final : public Policy {
            " windows ago";
   }
 
+  std::string learned() const override {
+    return tuner_ ? tuner_->learned() : earlier_;
+  }
+
+  Status recall(const std::string& learned) override {
+    if (!options_.online) return unsupported("it is not to learn online now");
+    const auto known = OnlineState::parse(learned, "what was learned");
+    if (!known) return known.error();
+    const auto weights = agent_.weights();
+    if (known->base != OnlineState::checksum(weights) ||
+        known->weights.size() != weights.size()) {
+      return corrupt("what was learned began with another agent");
+    }
+    earlier_ = learned;
+    return {};
+  }
+
   std::map<std::string, std::uint64_t> counts() const override {
     std::map<std::string, std::uint64_t> out{
         {"account_allows_bytes", allowed_},
@@ -170,6 +187,7 @@ class Learned final : public Policy {
       FineTuner::Options tuning;
       tuning.share = options_.share;
       tuning.state = options_.state;
+      tuning.from = earlier_;
       tuning.learning.hidden = agent_.hidden();
       tuning.learning.algorithm = agent_.info().algorithm;
       tuning.learning.payback = agent_.info().payback;
@@ -202,6 +220,7 @@ class Learned final : public Policy {
   std::size_t tiers_ = 0;
   double window_s_ = 0;
   double ns_per_byte_ = 0;  // a score of 1, in ns per byte and window
+  std::string earlier_;     // learned in an earlier life
   std::unique_ptr<FineTuner> tuner_;
 };
 

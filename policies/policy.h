@@ -49,6 +49,20 @@ class Policy {
   /// was made. Most count nothing.
   virtual std::map<std::string, std::uint64_t> counts() const { return {}; }
 
+  /// What it has learned of the job, so that it outlives a restart of the
+  /// daemon: bytes that mean something only to another of the same name and
+  /// options. Empty (the default): nothing. A state keeps at
+  /// most 1 MiB of it.
+  virtual std::string learned() const { return {}; }
+
+  /// Goes on from what learned() said. Requires: nothing was decided yet.
+  /// Errors: kUnsupported (the default) and kCorrupt, saying why these bytes
+  /// are not for this policy; then it begins anew.
+  virtual Status recall(const std::string& learned) {
+    (void)learned;
+    return unsupported("this policy keeps nothing");
+  }
+
   /// Where a launcher lets the kernel put new pages: kNoTier leaves it to the
   /// kernel (first touch); otherwise pages are bound to this tier.
   virtual TierId birth_tier(std::size_t tiers) const {

@@ -95,6 +95,19 @@ TEST_F(Learned, KeepsTheContractWhileItLearns) {
     usleep(2000);
   }
   EXPECT_EQ(policy->counts().at("online_saves_failed"), 0U);
+  const std::string learned = policy->learned();
+  EXPECT_NE(learned, "");
+  // Another goes on from there, if it is to learn and of the same agent.
+  auto next = *std::move(make({{"online", true}}));
+  EXPECT_TRUE(next->recall(learned).has_value());
+  EXPECT_EQ(next->learned(), learned);
+  next->decide(target.view());
+  EXPECT_EQ(next->learned(), learned);
+  EXPECT_EQ(next->counts().at("online_states_refused"), 0U);
+  EXPECT_FALSE(next->recall(learned.substr(1)).has_value());
+  EXPECT_FALSE((*make())->recall(learned).has_value());
+  write_agent(2);
+  EXPECT_FALSE((*make({{"online", true}}))->recall(learned).has_value());
   policy.reset();
   unlink((path_ + ".state").c_str());
 }

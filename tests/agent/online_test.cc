@@ -238,6 +238,19 @@ TEST_F(StateFile, OutlivesARestart) {
   const auto first = again.verdict();
   ASSERT_TRUE(first.has_value());
   EXPECT_EQ(first->weights, state->weights);
+  // What it says that it has learned is as good as the file, and goes first.
+  EXPECT_EQ(*OnlineState::parse(again.learned(), "it"), *state);
+  auto other = *state;
+  other.weights[0] += 1;
+  options.from = other.text();
+  FineTuner third(base, options, pack_full);
+  EXPECT_EQ(third.verdict()->weights, other.weights);
+  // Unless it is another agent's.
+  other.base += 1;
+  options.from = other.text();
+  FineTuner fourth(base, options, pack_full);
+  EXPECT_EQ(fourth.verdict()->weights, state->weights);
+  EXPECT_EQ(fourth.counts().states_refused, 1U);
 }
 
 TEST_F(StateFile, OfAnotherAgentIsSetAside) {

@@ -25,7 +25,7 @@ class AdaptiveRegions : public ::testing::Test {
     kernel.add_process(7, kBase, kMemory / ScriptedKernel::kPage, 1);
     Service::Options options;
     options.policy = "hottest_first";
-    options.move_thread = false;
+    options.threads = false;
     options.target.regions = 256;  // the grid's would be 1,024
     Machine machine = scripted_machine();
     machine.tiers[0].capacity = 8 * kMiB;

@@ -59,7 +59,8 @@ class FaultsTest : public ::testing::TestWithParam<bool> {
   void SetUp() override {
     add_nodes(kernel);
     Service::Options options;
-    options.move_thread = GetParam();
+    options.threads = GetParam();
+    options.target.tied.patience = 60'000'000'000;  // looks take no window
     options.budget = 8 * kRegion;
     options.policy_guard.deadline_ns = 0;  // `random` is ours alone
     auto made = Service::make(kernel, scripted_machine(), options,

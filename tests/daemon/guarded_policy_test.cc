@@ -39,6 +39,11 @@ class Moody final : public Policy {
     return {{view.objects.back().id, 1, 0}};
   }
   double heat(ObjectId) const override { return 5; }
+  std::string learned() const override { return "weights"; }
+  Status recall(const std::string& learned) override {
+    if (learned != "weights") return corrupt("not mine");
+    return {};
+  }
   std::string explain(ObjectId) const override { return "it is moody"; }
 
  private:
@@ -88,6 +93,16 @@ class Sulking final : public Policy {
     throw std::runtime_error("no tier");
   }
 };
+
+TEST_F(GuardedPolicyTest, WhatItLearnedIsKnownAlsoWhileItHangs) {
+  make(1'000'000);
+  EXPECT_TRUE(policy->recall("weights"));
+  EXPECT_EQ(policy->recall("others").error().message, "not mine");
+  EXPECT_EQ(policy->learned(), "weights");
+  mood->set(true, false);
+  EXPECT_TRUE(decide().empty());
+  EXPECT_EQ(policy->learned(), "weights");
+}
 
 TEST_F(GuardedPolicyTest, OneThatThrowsAtAQuestionHarmsNobody) {
   policy = guard_policy(

@@ -24,7 +24,7 @@ class HugeGroupsTest : public ::testing::Test {
   }
   void start() {
     Service::Options options;
-    options.move_thread = false;
+    options.threads = false;
     auto made =
         Service::make(kernel, scripted_machine(), options, scripted(script));
     ASSERT_TRUE(made) << made.error().message;

@@ -80,6 +80,7 @@ class LoopTest : public ::testing::Test {
     kernel.tables.add_process(8, 2 * kBase, 4 * 64, 1);
     Service::Options options;
     options.guards.residence = 0;
+    options.target.tied.patience = 60'000'000'000;
     auto made = Service::make(
         kernel, scripted_machine(), options,
         [](const std::string&, const std::string&) {

@@ -29,7 +29,10 @@ class MoveThreadTest : public ::testing::Test {
     kernel.tables.add_node(1, kGiB, kGiB / 2);
     kernel.tables.add_process(7, kBase, 4 * 64, 1);
     kernel.tables.add_process(8, kOther, 4 * 64, 1);
-    auto made = Service::make(kernel, scripted_machine(), {}, scripted(script));
+    Service::Options options;
+    options.target.tied.patience = 60'000'000'000;  // looks take no window
+    auto made =
+        Service::make(kernel, scripted_machine(), options, scripted(script));
     ASSERT_TRUE(made) << made.error().message;
     service = *std::move(made);
     ASSERT_GE(service->moves_descriptor(), 0);

@@ -20,6 +20,8 @@ struct Script {
   Bytes budget = 0;
   Nanos window_ns = 0;
   std::map<std::string, std::uint64_t> counts;  // what it says that it counted
+  std::string learned;
+  std::string recalled;
 };
 
 class ScriptedPolicy final : public Policy {
@@ -42,6 +44,12 @@ class ScriptedPolicy final : public Policy {
   }
   std::map<std::string, std::uint64_t> counts() const override {
     return script_->counts;
+  }
+  std::string learned() const override { return script_->learned; }
+  Status recall(const std::string& learned) override {
+    if (learned == "another's") return corrupt("it is another's");
+    script_->recalled = learned;
+    return {};
   }
   std::string explain(ObjectId object) const override {
     return "the script says so of " + std::to_string(object);

@@ -2,6 +2,8 @@
 // add_process(7, 1 GiB, ...) makes.
 #pragma once
 
+#include <string>
+
 #include "daemon/state.h"
 #include "tests/daemon/scripted_kernel.h"
 
@@ -29,7 +31,8 @@ inline State some_state() {
                      {region, region},
                      {{kBase, kBase + kRegion, 5, 13, 1}},
                      {6, 2, false, 1000, 10, 8},
-                     {2, 31, 0.5, 1, 0}}}};
+                     {2, 31, 0.5, 1, 0},
+                     std::string("weights\0and so on", 17)}}};
   return state;
 }
 

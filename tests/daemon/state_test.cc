@@ -41,6 +41,7 @@ TEST(StateBytes, ComeBackAsTheyWere) {
   EXPECT_EQ(read->targets[0].known.blacklist[0].forget, 13);
   EXPECT_EQ(read->targets[0].known.slowdown.mean, 1000);
   EXPECT_EQ(read->targets[0].known.thrash.left, 31);
+  EXPECT_EQ(read->targets[0].known.learned, state.targets[0].known.learned);
 }
 
 // Rows of other lengths, unknown keys: other versions of us wrote them.
@@ -193,6 +194,30 @@ TEST(StateKeeper, GoesOnWithoutMovingBackAndForth) {
       std::string::npos);
   EXPECT_NE(running.service->history().back().find("5 s old"),
             std::string::npos);
+}
+
+TEST(StateKeeper, APolicyGoesOnFromWhatItLearned) {
+  const std::string weights("1.5\0\xff", 5);
+  for (const auto& learned :
+       {weights, std::string("another's"), std::string(2 << 20, 'x')}) {
+    Running running;
+    ASSERT_TRUE(running.service->attach(7));
+    running.script->learned = learned;
+    const auto state = killed(running);
+    ASSERT_EQ(state.targets.size(), 1u);
+    running.restart();
+    StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
+                       [] { return 1005; }, {});
+    const auto said = keeper.resume();
+    ASSERT_EQ(said.size(), 1u);
+    const bool fits = learned == weights;
+    EXPECT_EQ(running.script->recalled, fits ? weights : "");
+    EXPECT_EQ(said[0].find("what its policy had learned") != said[0].npos,
+              learned.size() < 100);
+    EXPECT_EQ(said[0].find("is not used: it is another's") != said[0].npos,
+              learned == "another's");
+    EXPECT_NE(running.service->find(7), nullptr);
+  }
 }
 
 // What is stopped stays so: else each restart would begin with moves that were

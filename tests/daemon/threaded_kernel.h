@@ -1,5 +1,5 @@
 // ThreadedKernel: a ScriptedKernel behind a lock, for several threads, whose
-// moves can be made to wait.
+// moves, and readers of one file, can be made to wait.
 #pragma once
 
 #include <condition_variable>
@@ -17,6 +17,10 @@ class ThreadedKernel final : public Kernel {
   // From now on calls that move pages wait, until open().
   void shut() { set(true); }
   void open() { set(false); }
+  // Whoever reads this file waits as well.
+  void slow_file(const std::string& path) {
+    change([&](ScriptedKernel&) { slow_ = path; });
+  }
   // Waits until a move waits at the gate.
   void await_move() {
     std::unique_lock lock(mutex_);
@@ -40,7 +44,8 @@ class ThreadedKernel final : public Kernel {
     return tables.move_pages(pid, pages, nodes, status);
   }
   Result<std::string> read_file(const std::string& path) override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !shut_ || path != slow_; });
     return tables.read_file(path);
   }
   Result<std::uint64_t> read_word(const std::string& path,
@@ -64,6 +69,7 @@ class ThreadedKernel final : public Kernel {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool shut_ = false;
+  std::string slow_;
   int at_gate_ = 0;
 };
 

@@ -23,7 +23,7 @@ class ThreeTiers : public ::testing::Test {
     }
     kernel.add_process(7, kBase, 6 * 64, 2);  // regions 0 to 5, all far
     Service::Options options;
-    options.move_thread = false;
+    options.threads = false;
     auto made = Service::make(kernel, machine, options, scripted(script));
     ASSERT_TRUE(made) << made.error().message;
     service = *std::move(made);

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
 #include "tests/daemon/scripted_kernel.h"
+#include "tests/daemon/threaded_kernel.h"
 
 namespace thermocline {
 namespace {
@@ -73,7 +75,7 @@ TEST_F(TiedMemoryTest, WhatIsLockedLaterIsSeenInTheNextWindow) {
   kernel.files["proc/7/smaps"] =
       ScriptedKernel::maps_line(0x1000, 0x3000) + "VmFlags: rd wr lo ac\n";
   window({one}, false);
-  EXPECT_TRUE(tied.holds(one));
+  EXPECT_EQ(tied.tie(one), Tie::kLocked);
   kernel.files["proc/7/status"] = "VmLck:\t       0 kB\n";
   window({one}, false);
   EXPECT_FALSE(tied.holds(one));
@@ -103,7 +105,7 @@ TEST_F(TiedMemoryTest, ProcessesThatTieAreNotTrustedWithWhatIsNew) {
   EXPECT_FALSE(ties.holds(one));
   ties.see(7, std::vector<Area>{one, other}, true);
   EXPECT_FALSE(ties.holds(one));
-  EXPECT_TRUE(ties.holds(other));
+  EXPECT_EQ(ties.tie(other), Tie::kNew);
   kernel.time += 201 * kSecond;
   ties.see(7, std::vector<Area>{one, other}, false);
   EXPECT_FALSE(ties.holds(other)) << "looked at by now";
@@ -112,7 +114,7 @@ TEST_F(TiedMemoryTest, ProcessesThatTieAreNotTrustedWithWhatIsNew) {
 TEST_F(TiedMemoryTest, WhatCannotBeReadIsTied) {
   kernel.forbidden.insert(kPolicies);
   window({one});
-  EXPECT_TRUE(tied.holds(one));
+  EXPECT_EQ(tied.tie(one), Tie::kUnreadable);
   EXPECT_NE(tied.trouble().find("\"move_bound\": true"), std::string::npos);
   kernel.forbidden.clear();
   window({one}, false);
@@ -138,11 +140,54 @@ TEST_F(TiedMemoryTest, ReservedHugePagesAreLeftAloneWhateverMayBeMoved) {
       "1000 bind:0 anon=1\n5000 default file=/anon_hugepage huge anon=1\n";
   kernel.files["proc/7/status"] = "VmLck:\t       8 kB\n";
   kernel.forbidden.insert("proc/7/smaps");
-  TiedMemory all(kernel, {true, true});
+  TiedMemory all(kernel, {.move_bound = true, .move_locked = true});
   all.see(7, std::vector<Area>{one, other}, true);
   EXPECT_FALSE(all.holds(one));
-  EXPECT_TRUE(all.holds(other));
+  EXPECT_EQ(all.tie(other), Tie::kReserved);
   EXPECT_EQ(all.trouble(), "");
+}
+
+// Nobody waits for a look that takes long, and nothing counts as free until the
+// first one is over.
+TEST(TiedMemoryAside, WaitsForNoLook) {
+  ThreadedKernel kernel;
+  kernel.tables.files[kPolicies] = "5000 bind:0 anon=1\n";
+  kernel.slow_file(kPolicies);
+  kernel.shut();
+  const std::vector<Area> areas{area(0x1000, 0x3000), area(0x5000, 0x9000)};
+  TiedMemory tied(kernel, {.aside = true, .patience = 0});
+  tied.see(7, areas, true);  // attached
+  EXPECT_EQ(tied.tie(areas[0]), Tie::kNew);
+  for (int i = 0; i < 3; ++i) {
+    kernel.change([](ScriptedKernel& tables) { tables.time += kSecond; });
+    tied.see(7, areas, false);
+    EXPECT_EQ(tied.tie(areas[0]), Tie::kNew);
+  }
+  kernel.open();
+  const auto later = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (tied.tie(areas[0]) != Tie::kNone) {
+    ASSERT_LT(std::chrono::steady_clock::now(), later);
+    tied.see(7, areas, false);
+  }
+  EXPECT_EQ(tied.tie(areas[1]), Tie::kBound);
+  // What came while a look was taken is not known from it.
+  kernel.shut();
+  const std::vector<Area> more{areas[0], areas[1], area(0xa000, 0xb000)};
+  kernel.change([](ScriptedKernel& tables) { tables.time += 1000 * kSecond; });
+  tied.see(7, more, true);
+  const std::vector<Area> most{more[0], more[1], more[2], area(0xc000, 0xd000)};
+  tied.see(7, most, true);
+  EXPECT_EQ(tied.tie(most[3]), Tie::kNew);
+  kernel.open();
+  while (tied.tie(most[2]) != Tie::kNone) {
+    ASSERT_LT(std::chrono::steady_clock::now(), later);
+    tied.see(7, most, false);
+  }
+  kernel.change([](ScriptedKernel& tables) { tables.time += 1000 * kSecond; });
+  while (tied.tie(most[3]) != Tie::kNone) {
+    ASSERT_LT(std::chrono::steady_clock::now(), later);
+    tied.see(7, most, false);
+  }
 }
 
 // As this kernel tells of this process.

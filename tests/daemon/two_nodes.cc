@@ -137,7 +137,7 @@ Result<std::unique_ptr<Service>> make_service(Kernel& kernel,
                                               bool move_shared = false) {
   Service::Options options;
   options.allow_numa_balancing = true;
-  options.move_thread = false;  // a window tells what was moved in it
+  options.threads = false;  // a window tells what was moved in it
   options.target.move_shared = move_shared;
   return Service::make(
       kernel, machine, options,
