@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -32,31 +33,53 @@ bool TiedMemory::any_new(std::span<const Area> mapped) const {
                              [&](const Area& area) { return is_new(area); });
 }
 
+bool TiedMemory::any_gone(std::span<const Area> mapped) const {
+  return std::ranges::any_of(looked_, [&](const auto& one) {
+    if (one.second.tie == Tie::kNone) return false;
+    const auto at = std::ranges::lower_bound(
+        mapped, one.first, {}, [](const Area& a) { return a.start; });
+    return at == mapped.end() || at->start != one.first ||
+           at->end < one.second.end;
+  });
+}
+
+bool TiedMemory::part_of_tied(const Area& area) const {
+  const auto after = looked_.upper_bound(area.start);
+  if (after == looked_.begin()) return false;
+  const Looked& before = std::prev(after)->second;
+  return before.tie != Tie::kNone && area.start < before.end;
+}
+
 bool TiedMemory::see(int pid, std::span<const Area> mapped, bool changed) {
   if (options_.aside && !std::exchange(ever_seen_, true)) return true;
   const std::string directory = "proc/" + std::to_string(pid);
-  const bool news = arrived(0);
-  if (news) take_over(look_.get());
-  if (changed || news) any_new_ = any_new(mapped) || !trouble_.empty();
-  if (look_.valid() || !due(directory)) return changed || news;
+  const auto locked =
+      options_.move_locked ? 0 : locked_kib(*kernel_, directory);
+  bool news = std::exchange(locked_now_, locked) != locked;
+  if (arrived(0)) {
+    take_over(look_.get());
+    news = true;
+  }
+  if (changed || news) {
+    any_new_ = any_new(mapped) || !trouble_.empty();
+    tied_gone_ = any_gone(mapped);
+  }
+  if (look_.valid() || !due()) return changed || news;
   begin(directory, mapped);
   if (!arrived(options_.patience)) return changed || news;
   take_over(look_.get());
   return true;
 }
 
-bool TiedMemory::due(const std::string& directory) {
-  const auto locked =
-      options_.move_locked ? 0 : locked_kib(*kernel_, directory);
+bool TiedMemory::due() {
   const bool due =
-      any_new_ || ++windows_ >= options_.every || locked != locked_;
-  if (!due || kernel_->now() < next_look_) return false;
-  locked_ = locked;
-  return true;
+      any_new_ || ++windows_ >= options_.every || locked_now_ != locked_;
+  return due && kernel_->now() >= next_look_;
 }
 
 void TiedMemory::begin(const std::string& directory,
                        std::span<const Area> mapped) {
+  locked_ = locked_now_;
   asked_of_.clear();
   for (const auto& area : mapped) asked_of_[area.start] = area.end;
   const auto look = [kernel = kernel_, directory,
@@ -87,7 +110,11 @@ void TiedMemory::take_over(TieLook look) {
     looked_[start] = {end, at == look.tied.end() ? Tie::kNone : at->second};
   }
   ever_looked_ = true;
-  ever_tied_ = ever_tied_ || !look.tied.empty();
+  ever_bound_ =
+      ever_bound_ || std::ranges::any_of(look.tied, [](const auto& one) {
+        return one.second == Tie::kBound || one.second == Tie::kReserved;
+      });
+  tied_gone_ = false;
   trouble_ = std::move(look.trouble);
   any_new_ = !trouble_.empty();  // then it is tried again
   windows_ = 0;
@@ -97,8 +124,10 @@ void TiedMemory::take_over(TieLook look) {
 Tie TiedMemory::tie(const Area& area) const {
   if (!trouble_.empty()) return Tie::kUnreadable;
   if (!ever_looked_) return Tie::kNew;
-  if (is_new(area)) return ever_tied_ ? Tie::kNew : Tie::kNone;
-  return looked_.at(area.start).tie;
+  if (!is_new(area)) return looked_.at(area.start).tie;
+  const bool doubtful =
+      ever_bound_ || tied_gone_ || locked_now_ > locked_ || part_of_tied(area);
+  return doubtful ? Tie::kNew : Tie::kNone;
 }
 
 }  // namespace thermocline

@@ -10,9 +10,11 @@
 // (mbind and mlock of a part make new ones), when the process has locked more
 // or less (VmLck), and every 64 windows; but looks never take more than 1/200
 // of the time. Where the next one must wait, an area that is new counts as tied
-// in a process that has ever tied any, and as free in one that has tied none so
-// far. An area that has only grown is as it was. Until the first look is over
-// all counts as tied.
+// where it may well be: in a process that has ever bound or reserved memory,
+// that has locked more since (VmLck; libraries lock a page or two for keys), or
+// in which something that was tied is no longer where it was. A part of an area
+// that was tied is tied, one that has only grown is as it was. Until the first
+// look is over all counts as tied.
 //
 // With `aside` on a kernel that any thread may ask, a look is taken on a thread
 // of its own. The caller waits for it for `patience`, which is enough for some
@@ -75,7 +77,9 @@ class TiedMemory {
 
   bool is_new(const Area& area) const;
   bool any_new(std::span<const Area> mapped) const;
-  bool due(const std::string& directory);
+  bool any_gone(std::span<const Area> mapped) const;
+  bool part_of_tied(const Area& area) const;
+  bool due();
   void begin(const std::string& directory, std::span<const Area> mapped);
   bool arrived(Nanos patience) const;
   void take_over(TieLook look);
@@ -88,8 +92,10 @@ class TiedMemory {
   bool any_new_ = true;                  // since then
   bool ever_seen_ = false;
   bool ever_looked_ = false;
-  bool ever_tied_ = false;
+  bool tied_gone_ = false;    // something that was tied is not where it was
+  bool ever_bound_ = false;   // or reserved
   std::uint64_t locked_ = 0;  // VmLck then; 0 where locked may move
+  std::uint64_t locked_now_ = 0;
   std::int64_t windows_ = 0;  // since then
   Nanos next_look_ = 0;       // not before
   std::string trouble_;

@@ -111,6 +111,45 @@ TEST_F(TiedMemoryTest, ProcessesThatTieAreNotTrustedWithWhatIsNew) {
   EXPECT_FALSE(ties.holds(other)) << "looked at by now";
 }
 
+// Libraries lock a page for their keys: what a job maps anew is free all the
+// same, unless it has locked more or what it locked may be elsewhere now.
+TEST_F(TiedMemoryTest, ALittleThatIsLockedSpoilsNothingElse) {
+  const auto lock = [&](int kib, std::vector<Area> areas) {
+    kernel.files["proc/7/status"] =
+        "VmLck:\t       " + std::to_string(kib) + " kB\n";
+    auto& smaps = kernel.files["proc/7/smaps"];
+    smaps.clear();
+    for (const Area& one : areas) {
+      smaps += ScriptedKernel::maps_line(one.start, one.end) +
+               "VmFlags: rd wr lo ac\n";
+    }
+  };
+  const Area more = area(0xa000, 0xb000);
+  lock(8, {one});
+  kernel.takes[kPolicies] = kSecond;  // the next look must wait
+  window({one});
+  EXPECT_EQ(tied.tie(one), Tie::kLocked);
+  window({one, other});
+  EXPECT_EQ(tied.tie(other), Tie::kNone);
+  lock(12, {one, more});
+  window({one, other, more});
+  EXPECT_EQ(tied.tie(more), Tie::kNew);
+  lock(8, {one});
+  window({one, other}, true);
+  EXPECT_EQ(tied.tie(other), Tie::kNone);
+  const Area part = area(0x1000, 0x2000);
+  lock(4, {part});
+  window({part, other});
+  EXPECT_EQ(tied.tie(part), Tie::kNew) << "a part of what was locked";
+  lock(8, {more});
+  window({more, other});
+  EXPECT_EQ(tied.tie(more), Tie::kNew) << "mremap() keeps the lock";
+  kernel.time += 300 * kSecond;
+  window({more, other}, false);
+  EXPECT_EQ(tied.tie(more), Tie::kLocked);
+  EXPECT_EQ(tied.tie(other), Tie::kNone);
+}
+
 TEST_F(TiedMemoryTest, WhatCannotBeReadIsTied) {
   kernel.forbidden.insert(kPolicies);
   window({one});
