@@ -79,11 +79,11 @@ bool TiedMemory::due() {
 
 void TiedMemory::begin(const std::string& directory,
                        std::span<const Area> mapped) {
-  locked_ = locked_now_;
+  locked_when_asked_ = locked_now_;
   asked_of_.clear();
   for (const auto& area : mapped) asked_of_[area.start] = area.end;
   const auto look = [kernel = kernel_, directory,
-                     of = TieLook::Of{!options_.move_bound, locked_ > 0}] {
+                     of = TieLook::Of{!options_.move_bound, locked_now_ > 0}] {
     return look_at_ties(*kernel, directory, of);
   };
   if (options_.aside) {
@@ -109,6 +109,7 @@ void TiedMemory::take_over(TieLook look) {
     const auto at = look.tied.find(start);
     looked_[start] = {end, at == look.tied.end() ? Tie::kNone : at->second};
   }
+  locked_ = locked_when_asked_;
   ever_looked_ = true;
   ever_bound_ =
       ever_bound_ || std::ranges::any_of(look.tied, [](const auto& one) {

@@ -95,6 +95,7 @@ class TiedMemory {
   bool tied_gone_ = false;    // something that was tied is not where it was
   bool ever_bound_ = false;   // or reserved
   std::uint64_t locked_ = 0;  // VmLck then; 0 where locked may move
+  std::uint64_t locked_when_asked_ = 0;
   std::uint64_t locked_now_ = 0;
   std::int64_t windows_ = 0;  // since then
   Nanos next_look_ = 0;       // not before
