@@ -25,23 +25,17 @@ OnlineState FineTuner::recall(const std::vector<float>& base) {
     learned_ = known.text();
     return known;
   };
-  if (!options_.from.empty()) {
-    auto known = OnlineState::parse(options_.from, "what was learned");
-    if (fits(known, base.size())) return go_on(*std::move(known));
+  if (options_.from) {
+    if (options_.from->began_with(base)) return go_on(*options_.from);
     counts_.states_refused += 1;
   }
   if (options_.state.empty()) return fresh;
   auto known = OnlineState::load(options_.state);
   if (!known && known.error().code == Error::Code::kNotFound) return fresh;
-  if (fits(known, base.size())) return go_on(*std::move(known));
+  if (known && known->began_with(base)) return go_on(*std::move(known));
   counts_.states_refused += 1;
   std::rename(options_.state.c_str(), (options_.state + ".refused").c_str());
   return fresh;
-}
-
-bool FineTuner::fits(const Result<OnlineState>& known,
-                     std::size_t weights) const {
-  return known && known->base == base_ && known->weights.size() == weights;
 }
 
 void FineTuner::see(const View& view) {

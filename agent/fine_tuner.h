@@ -29,6 +29,8 @@ struct OnlineState {
   bool operator==(const OnlineState&) const = default;
 
   static std::uint32_t checksum(const std::vector<float>& weights);
+  /// Whether it was learned from the agent that has these weights.
+  bool began_with(const std::vector<float>& weights) const;
   std::string text() const;
   /// Errors: kCorrupt when it is no such text, damaged, or of other features
   /// than this program has; "`name` is damaged".
@@ -43,9 +45,9 @@ struct OnlineState {
 class FineTuner {
  public:
   struct Options {
-    double share = 0.01;  // of a core, above 0 to 1
-    std::string state;    // file; empty: none
-    std::string from;     // learned() of an earlier life; before the file
+    double share = 0.01;              // of a core, above 0 to 1
+    std::string state;                // file; empty: none
+    std::optional<OnlineState> from;  // an earlier life's; before the file
     OnlineLearner::Options learning;
   };
   struct Counts {
@@ -68,7 +70,6 @@ class FineTuner {
 
  private:
   OnlineState recall(const std::vector<float>& base);
-  bool fits(const Result<OnlineState>& known, std::size_t weights) const;
   bool work();
   void publish();
 

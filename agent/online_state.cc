@@ -24,6 +24,10 @@ std::uint32_t OnlineState::checksum(const std::vector<float>& weights) {
   return crc32c({raw, weights.size() * sizeof(float)});
 }
 
+bool OnlineState::began_with(const std::vector<float>& of_agent) const {
+  return base == checksum(of_agent) && weights.size() == of_agent.size();
+}
+
 std::string OnlineState::text() const {
   const Json out = {
       {"kind", kKind}, {"version", kVersion}, {"features", feature_hash()},

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "agent/account.h"
 #include "agent/agent.h"
@@ -149,19 +150,18 @@ class Learned final : public Policy {
   }
 
   std::string learned() const override {
-    return tuner_ ? tuner_->learned() : earlier_;
+    if (tuner_) return tuner_->learned();
+    return earlier_ ? earlier_->text() : std::string();
   }
 
   Status recall(const std::string& learned) override {
     if (!options_.online) return unsupported("it is not to learn online now");
-    const auto known = OnlineState::parse(learned, "what was learned");
+    auto known = OnlineState::parse(learned, "what was learned");
     if (!known) return known.error();
-    const auto weights = agent_.weights();
-    if (known->base != OnlineState::checksum(weights) ||
-        known->weights.size() != weights.size()) {
+    if (!known->began_with(agent_.weights())) {
       return corrupt("what was learned began with another agent");
     }
-    earlier_ = learned;
+    earlier_ = *std::move(known);
     return {};
   }
 
@@ -220,7 +220,7 @@ class Learned final : public Policy {
   std::size_t tiers_ = 0;
   double window_s_ = 0;
   double ns_per_byte_ = 0;  // a score of 1, in ns per byte and window
-  std::string earlier_;     // learned in an earlier life
+  std::optional<OnlineState> earlier_;  // learned in an earlier life
   std::unique_ptr<FineTuner> tuner_;
 };
 

@@ -51,8 +51,7 @@ class Policy {
 
   /// What it has learned of the job, so that it outlives a restart of the
   /// daemon: bytes that mean something only to another of the same name and
-  /// options. Empty (the default): nothing. A state keeps at
-  /// most 1 MiB of it.
+  /// options. Empty (the default): nothing. A state keeps at most 1 MiB of it.
   virtual std::string learned() const { return {}; }
 
   /// Goes on from what learned() said. Requires: nothing was decided yet.

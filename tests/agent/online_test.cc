@@ -242,12 +242,12 @@ TEST_F(StateFile, OutlivesARestart) {
   EXPECT_EQ(*OnlineState::parse(again.learned(), "it"), *state);
   auto other = *state;
   other.weights[0] += 1;
-  options.from = other.text();
+  options.from = other;
   FineTuner third(base, options, pack_full);
   EXPECT_EQ(third.verdict()->weights, other.weights);
   // Unless it is another agent's.
   other.base += 1;
-  options.from = other.text();
+  options.from = other;
   FineTuner fourth(base, options, pack_full);
   EXPECT_EQ(fourth.verdict()->weights, state->weights);
   EXPECT_EQ(fourth.counts().states_refused, 1U);
