@@ -28,11 +28,6 @@ bool TiedMemory::is_new(const Area& area) const {
   return at == looked_.end() || area.end < at->second.end;
 }
 
-bool TiedMemory::any_new(std::span<const Area> mapped) const {
-  return std::ranges::any_of(mapped,
-                             [&](const Area& area) { return is_new(area); });
-}
-
 bool TiedMemory::any_gone(std::span<const Area> mapped) const {
   return std::ranges::any_of(looked_, [&](const auto& one) {
     if (one.second.tie == Tie::kNone) return false;
@@ -50,6 +45,15 @@ bool TiedMemory::part_of_tied(const Area& area) const {
   return before.tie != Tie::kNone && area.start < before.end;
 }
 
+// What is mapped now, with what was at the last look. One that could not be
+// read is tried again.
+void TiedMemory::compare(std::span<const Area> mapped) {
+  any_new_ = !trouble_.empty() ||
+             std::ranges::any_of(
+                 mapped, [&](const Area& area) { return is_new(area); });
+  tied_gone_ = any_gone(mapped);
+}
+
 bool TiedMemory::see(int pid, std::span<const Area> mapped, bool changed) {
   if (options_.aside && !std::exchange(ever_seen_, true)) return true;
   const std::string directory = "proc/" + std::to_string(pid);
@@ -60,14 +64,12 @@ bool TiedMemory::see(int pid, std::span<const Area> mapped, bool changed) {
     take_over(look_.get());
     news = true;
   }
-  if (changed || news) {
-    any_new_ = any_new(mapped) || !trouble_.empty();
-    tied_gone_ = any_gone(mapped);
-  }
+  if (changed || news) compare(mapped);
   if (look_.valid() || !due()) return changed || news;
   begin(directory, mapped);
   if (!arrived(options_.patience)) return changed || news;
   take_over(look_.get());
+  compare(mapped);
   return true;
 }
 
@@ -79,12 +81,17 @@ bool TiedMemory::due() {
 
 void TiedMemory::begin(const std::string& directory,
                        std::span<const Area> mapped) {
-  locked_when_asked_ = locked_now_;
-  asked_of_.clear();
-  for (const auto& area : mapped) asked_of_[area.start] = area.end;
+  Taken begun{{}, {}, locked_now_};
+  for (const auto& area : mapped) begun.areas[area.start].end = area.end;
   const auto look = [kernel = kernel_, directory,
-                     of = TieLook::Of{!options_.move_bound, locked_now_ > 0}] {
-    return look_at_ties(*kernel, directory, of);
+                     of = TieLook::Of{!options_.move_bound, locked_now_ > 0},
+                     taken = std::move(begun)]() mutable {
+    taken.look = look_at_ties(*kernel, directory, of);
+    for (const auto& [start, tie] : taken.look.tied) {
+      const auto at = taken.areas.find(start);
+      if (at != taken.areas.end()) at->second.tie = tie;
+    }
+    return std::move(taken);
   };
   if (options_.aside) {
     try {
@@ -103,23 +110,17 @@ bool TiedMemory::arrived(Nanos patience) const {
          std::future_status::timeout;
 }
 
-void TiedMemory::take_over(TieLook look) {
-  looked_.clear();
-  for (const auto& [start, end] : asked_of_) {
-    const auto at = look.tied.find(start);
-    looked_[start] = {end, at == look.tied.end() ? Tie::kNone : at->second};
-  }
-  locked_ = locked_when_asked_;
+void TiedMemory::take_over(Taken taken) {
+  looked_ = std::move(taken.areas);
+  locked_ = taken.locked;
   ever_looked_ = true;
   ever_bound_ =
-      ever_bound_ || std::ranges::any_of(look.tied, [](const auto& one) {
+      ever_bound_ || std::ranges::any_of(taken.look.tied, [](const auto& one) {
         return one.second == Tie::kBound || one.second == Tie::kReserved;
       });
-  tied_gone_ = false;
-  trouble_ = std::move(look.trouble);
-  any_new_ = !trouble_.empty();  // then it is tried again
+  trouble_ = std::move(taken.look.trouble);
   windows_ = 0;
-  next_look_ = kernel_->now() + kShare * look.took;
+  next_look_ = kernel_->now() + kShare * taken.look.took;
 }
 
 Tie TiedMemory::tie(const Area& area) const {

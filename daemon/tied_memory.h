@@ -64,7 +64,6 @@ class TiedMemory {
 
   /// How the area is tied down. Requires: it was among those seen last.
   Tie tie(const Area& area) const;
-  bool holds(const Area& area) const { return tie(area) != Tie::kNone; }
 
   /// Why nothing can be said, with the remedy; empty when all could be read.
   const std::string& trouble() const { return trouble_; }
@@ -75,27 +74,32 @@ class TiedMemory {
     Tie tie = Tie::kNone;
   };
 
+  // A look that was taken, and of what.
+  struct Taken {
+    TieLook look;
+    std::map<Address, Looked> areas;  // by start
+    std::uint64_t locked = 0;         // VmLck when it began
+  };
+
   bool is_new(const Area& area) const;
-  bool any_new(std::span<const Area> mapped) const;
   bool any_gone(std::span<const Area> mapped) const;
+  void compare(std::span<const Area> mapped);
   bool part_of_tied(const Area& area) const;
   bool due();
   void begin(const std::string& directory, std::span<const Area> mapped);
   bool arrived(Nanos patience) const;
-  void take_over(TieLook look);
+  void take_over(Taken taken);
 
   Kernel* kernel_;
   Options options_;
-  std::future<TieLook> look_;            // being taken
-  std::map<Address, Address> asked_of_;  // the areas when it began: start, end
-  std::map<Address, Looked> looked_;     // by start, at the last look
-  bool any_new_ = true;                  // since then
+  std::future<Taken> look_;           // being taken
+  std::map<Address, Looked> looked_;  // by start, at the last look
+  bool any_new_ = true;               // since then
   bool ever_seen_ = false;
   bool ever_looked_ = false;
   bool tied_gone_ = false;    // something that was tied is not where it was
   bool ever_bound_ = false;   // or reserved
   std::uint64_t locked_ = 0;  // VmLck then; 0 where locked may move
-  std::uint64_t locked_when_asked_ = 0;
   std::uint64_t locked_now_ = 0;
   std::int64_t windows_ = 0;  // since then
   Nanos next_look_ = 0;       // not before
