@@ -167,6 +167,13 @@ StateKeeper::Write nowhere() {
   return [](std::string_view) { return Status(); };
 }
 
+// The service goes on from there, 5 s later; returns what is said of it.
+std::vector<std::string> resumed(Running& running, const State& state) {
+  return StateKeeper(running.kernel, *running.service, state, nowhere(),
+                     [] { return 1005; }, {})
+      .resume();
+}
+
 TEST(StateKeeper, GoesOnWithoutMovingBackAndForth) {
   Running running;
   ASSERT_TRUE(running.service->attach(7));
@@ -175,9 +182,7 @@ TEST(StateKeeper, GoesOnWithoutMovingBackAndForth) {
   const auto state = killed(running);
   ASSERT_EQ(state.targets.size(), 1u);
   running.restart();
-  StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
-                     [] { return 1005; }, {});
-  const auto said = keeper.resume();
+  const auto said = resumed(running, state);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].find("pid 7 (job) goes on after window 1"),
             std::string::npos)
@@ -206,9 +211,7 @@ TEST(StateKeeper, APolicyGoesOnFromWhatItLearned) {
     const auto state = killed(running);
     ASSERT_EQ(state.targets.size(), 1u);
     running.restart();
-    StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
-                       [] { return 1005; }, {});
-    const auto said = keeper.resume();
+    const auto said = resumed(running, state);
     ASSERT_EQ(said.size(), 1u);
     const bool fits = learned == weights;
     EXPECT_EQ(running.script->recalled, fits ? weights : "");
@@ -234,9 +237,7 @@ TEST(StateKeeper, ABrakeHoldsOnAfterARestart) {
     if (slowdown) known.slowdown = {5, 1, true, 1000, 1, 8};
     if (!slowdown) known.thrash = {1, 5, 0.5, 1, 0};
     running.restart();
-    StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
-                       [] { return 1005; }, {});
-    keeper.resume();
+    resumed(running, state);
     running.script->calls = 0;
     running.script->moves.assign(10, {{0, 1, 0}});
     for (int i = 0; i < 4; ++i) running.window();
@@ -254,9 +255,7 @@ TEST(StateKeeper, APidOfAnotherIsNotTakenForTheTarget) {
   running.kernel.files["proc/7/stat"] =
       ScriptedKernel::stat_line(7, "other", 2000);
   running.restart();
-  StateKeeper keeper(running.kernel, *running.service, state, nowhere(),
-                     [] { return 1005; }, {});
-  const auto said = keeper.resume();
+  const auto said = resumed(running, state);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].find("has ended meanwhile"), std::string::npos);
   EXPECT_TRUE(running.service->managed().empty());
