@@ -112,7 +112,7 @@ void Target::take_over_maps() {
     }
   }
   notice_growth();
-  forget_unmapped();
+  notice_mapped();
 }
 
 void Target::glance() {
@@ -159,10 +159,7 @@ void Target::notice_growth() {
   for (ObjectId id = 0; id < seen_.size(); ++id) {
     const auto& region = map_.region(id);
     auto& seen = seen_[id];
-    // A large one waits for its turn, or for a sample: there may be thousands
-    // that nobody has ever touched.
-    const bool changed = seen.start != region.start || seen.end != region.end;
-    if (changed && region.bytes() <= map_.region_bytes()) want(id);
+    if (seen.start != region.start || seen.end != region.end) ask_soon(id);
     know(id);
   }
 }
@@ -176,13 +173,16 @@ void Target::mark_tied() {
   }
 }
 
-// Memory that was given back is gone at once, not when its turn comes.
-void Target::forget_unmapped() {
+// Memory that was given back is gone at once, not when its turn comes; and what
+// is mapped where other memory was is as new as any.
+void Target::notice_mapped() {
   std::vector<bool> mapped(seen_.size(), false);
   for (const auto& area : areas_) {
     map_.each(area.start, area.end, [&](ObjectId id) { mapped[id] = true; });
   }
   for (ObjectId id = 0; id < seen_.size(); ++id) {
+    const bool was = std::exchange(seen_[id].mapped, mapped[id]);
+    if (mapped[id] && !was) ask_soon(id);
     if (mapped[id]) continue;
     see_huge(id, false);
     for (TierId t = 0; t < tiers_; ++t) set_pages(id, t, 0);

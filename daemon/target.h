@@ -5,7 +5,10 @@
 // move_pages where a bounded number of pages lie: regions never asked about
 // first, then those that were asked for with want(), then a rolling slice of
 // the rest. So a window costs the same however large the job is, and what is
-// known of a region may be some windows old. Of a job whose pages stay where
+// known of a region may be some windows old. Memory is mapped first and written
+// afterwards: a region that was not all there when its mapping came is asked
+// about again one, two, four and eight windows later, as far as half of what is
+// left for a window allows. Of a job whose pages stay where
 // they are the slice halves from window to window, for to ask is most of what
 // a daemon with nothing to do takes (0.2 us a page); as soon as a page is seen
 // elsewhere, or the process has more or less memory, it is whole again.
@@ -24,7 +27,9 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/mover.h"
@@ -147,6 +152,9 @@ class Target {
     Tie tie = Tie::kNone;
     bool huge = false;
     bool queued = false;
+    bool mapped = false;
+    std::uint8_t wait = 0;  // windows until it is asked again; 0: in its turn
+    std::int64_t due = 0;   // the window for that
     std::int64_t looked = -1;  // the window when asked last; -1: since changed
   };
 
@@ -159,7 +167,9 @@ class Target {
   bool is_reservation(const Area& area) const;
   void add_area(Area area);
   void notice_growth();
-  void forget_unmapped();
+  void notice_mapped();
+  void ask_soon(ObjectId id);
+  void ask_again_later(ObjectId id);
   void know(ObjectId id);
   std::uint64_t pages_to_ask(ObjectId id) const;
   void share_out(std::span<const ObjectId> parts);
@@ -194,6 +204,9 @@ class Target {
   std::vector<std::uint32_t> pages_;     // region * tiers + tier
   std::vector<std::uint64_t> pages_in_;  // by tier
   std::deque<ObjectId> queue_;           // to be asked about before the rest
+  // To be asked about again, the window first; of two of one region that holds
+  // which Seen::due says.
+  std::set<std::pair<std::int64_t, ObjectId>> again_;
   std::size_t rolling_ = 0;
   std::uint64_t slice_;   // pages that the rolling look may ask about
   Bytes resident_ = 0;    // as last seen

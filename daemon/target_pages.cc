@@ -14,6 +14,27 @@ void Target::want(ObjectId id) {
   queue_.push_back(id);
 }
 
+// Its mapping is new. A large one waits for its turn, or for a sample: there
+// may be thousands that nobody has ever touched.
+void Target::ask_soon(ObjectId id) {
+  if (map_.region(id).bytes() > map_.region_bytes()) return;
+  seen_[id].wait = 1;
+  want(id);
+}
+
+void Target::ask_again_later(ObjectId id) {
+  constexpr std::uint8_t kLongest = 8;
+  auto& seen = seen_[id];
+  if (seen.wait == 0 || seen.due > window_) return;
+  if (seen.wait > kLongest || bytes(id) == map_.region(id).bytes()) {
+    seen.wait = 0;
+    return;
+  }
+  seen.due = window_ + seen.wait;
+  seen.wait = static_cast<std::uint8_t>(seen.wait * 2);
+  again_.emplace(seen.due, id);
+}
+
 // As many as a region of the grid has, if it is clipped: so a window asks about
 // as many regions, whatever they are.
 std::uint64_t Target::pages_to_ask(ObjectId id) const {
@@ -35,6 +56,13 @@ Status Target::ask() {
     seen_[queue_.front()].queued = false;
     take(queue_.front());
     queue_.pop_front();
+  }
+  auto again = left / 2;
+  while (!again_.empty() && again_.begin()->first <= window_ &&
+         pages_to_ask(again_.begin()->second) <= again) {
+    const auto [due, id] = *again_.begin();
+    again_.erase(again_.begin());
+    if (id < seen_.size() && seen_[id].due == due) again -= take(id);
   }
   auto slice = std::min(slice_, left);
   for (std::size_t i = 0; i < size(); ++i) {
@@ -112,6 +140,7 @@ bool Target::take_over(ObjectId id, std::span<const Address> pages,
   for (std::size_t t = 0; t < tiers_; ++t) {
     changed |= set_pages(id, static_cast<TierId>(t), counts[t]);
   }
+  ask_again_later(id);
   return changed;
 }
 
