@@ -1,5 +1,6 @@
 // thermocline info: what a trace or an agent holds.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "daemon/units.h"
 #include "daemon/work.h"
 #include "estimator/machine.h"
+#include "tracer/page_sharing.h"
 #include "traces/iterations.h"
 #include "traces/summary.h"
 #include "traces/tensor_accesses.h"
@@ -78,6 +80,25 @@ std::string periods_line(const Trace& trace) {
   return text;
 }
 
+// Of the last whole iteration: what aggregation is to make better.
+std::string sharing_line(const PageSharing& sharing) {
+  const auto percent = [](std::uint64_t part, std::uint64_t of) {
+    return of > 0 ? 100 * static_cast<double>(part) / static_cast<double>(of)
+                  : 0;
+  };
+  char text[200];
+  std::snprintf(
+      text, sizeof text,
+      "%llu under an iteration's tensors at their most, %.1f %% over the "
+      "least; %.1f %% shared by unlike tensors; the hottest fifth serves "
+      "%.1f %% of the bytes",
+      static_cast<unsigned long long>(sharing.pages),
+      std::max(0.0, percent(sharing.pages, sharing.least_pages) - 100),
+      percent(sharing.shared_pages, sharing.ever_pages),
+      100 * sharing.hottest_fifth);
+  return text;
+}
+
 void print_text(const std::string& file, const ReadTrace& read) {
   const Trace& trace = read.trace;
   const Summary summary = summarise(trace);
@@ -112,6 +133,9 @@ void print_text(const std::string& file, const ReadTrace& read) {
                            " tensors; " +
                            std::to_string(sharing_tensors(accesses)) +
                            " tensors shared a page when they were born");
+  }
+  if (const auto sharing = page_sharing(trace, {})) {
+    line("pages", sharing_line(*sharing));
   }
   const auto iterations = find_iterations(trace);
   line("operators",

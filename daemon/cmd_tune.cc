@@ -12,6 +12,8 @@
 #include "daemon/evaluate_arguments.h"
 #include "daemon/evaluate_grid.h"
 #include "daemon/evaluate_tuned.h"
+#include "daemon/policy_maker.h"
+#include "policies/planner.h"
 #include "traces/replace_file.h"
 
 namespace thermocline {
@@ -32,14 +34,24 @@ std::string with(const std::string& grid, const std::string& given) {
   return out.dump();
 }
 
+// What has options to search among, on these jobs: a planner only plans steps.
+bool has_options(const Contestant& one, const std::vector<EvaluatedJob>& jobs) {
+  if (tuning_grid(one.policy).size() == 1) return false;
+  const auto made = make_policy(one.policy, one.options);
+  return !made || dynamic_cast<const Planner*>(made->get()) == nullptr ||
+         std::ranges::any_of(jobs, [](const EvaluatedJob& job) {
+           return job.step.has_value();
+         });
+}
+
 class Search {
  public:
   Search(const Arguments& given, const std::vector<EvaluatedJob>& jobs,
          Work& work)
       : given_(given), jobs_(jobs), work_(work) {
     for (const Contestant& one : given.table.policies) {
+      if (!has_options(one, jobs)) continue;
       auto grid = tuning_grid(one.policy);
-      if (grid.size() == 1) continue;
       all_ += static_cast<double>(grid.size());
       grids_.emplace_back(one, std::move(grid));
     }

@@ -1,6 +1,7 @@
 #include "daemon/evaluate_arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -31,7 +32,7 @@ std::optional<double> share_of(const std::string& text) {
   return out;
 }
 
-// "0.2", "0.1,0.2", "0.1..0.9" (in steps of 0.1)
+// "0.2", "0.1,0.2", "0.1..0.9" (in steps of 0.1, and the last)
 Result<std::vector<double>> parse_shares(const std::string& text) {
   const Error wrong =
       invalid("--fast-share " + text +
@@ -44,9 +45,11 @@ Result<std::vector<double>> parse_shares(const std::string& text) {
     const auto to =
         dots == std::string::npos ? from : share_of(word.substr(dots + 2));
     if (!from || !to || *to < *from) return wrong;
-    for (int i = 0; *from + 0.1 * i < *to + 1e-9; ++i) {
+    // Both ends belong to it.
+    for (int i = 0; *from + 0.1 * i < *to - 1e-9; ++i) {
       out.push_back(std::round((*from + 0.1 * i) * 1e6) / 1e6);
     }
+    out.push_back(*to);
   }
   if (out.empty()) return wrong;
   return out;
@@ -65,9 +68,11 @@ void EvaluateArguments::add_to(CLI::App& command) {
                   "names of `thermocline list`, with commas between, or all")
       ->capture_default_str();
   command
-      .add_option("--fast-share", shares,
-                  "size of the fastest tier as a share of the job's peak: "
-                  "0.2, or 0.1,0.5, or 0.1..0.9 in steps of 0.1")
+      .add_option(
+          "--fast-share", shares,
+          "size of the fastest tier as a share of the job's peak: "
+          "0.2, or 0.1,0.5, or 0.1..0.9 in steps of 0.1; tiers between the "
+          "fastest and the slowest are as large")
       ->capture_default_str();
   command.add_option("--machine", machine,
                      "machine description (JSON); default: the traces' own");
@@ -89,6 +94,13 @@ void EvaluateArguments::add_to(CLI::App& command) {
                   "bytes to which tensors are rounded up: 4096 for pages of "
                   "their own")
       ->check(CLI::Range(1, 1 << 30))
+      ->check([](const std::string& text) {
+        Bytes bytes = 0;
+        std::from_chars(text.data(), text.data() + text.size(), bytes);
+        return std::has_single_bit(bytes)
+                   ? std::string()
+                   : text + " is no power of two, as alignments are";
+      })
       ->capture_default_str();
   command
       .add_option("--budget", budget,

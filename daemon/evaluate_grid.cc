@@ -17,11 +17,12 @@ struct Grid {
 constexpr Grid kGrids[] = {
     // HeMem: 4, 4 and 10 by its code. HybridTier adapts from 3 up, and
     // memory-optimizer asks for ten times the average. `coolings` 64 cools as
-    // often as HeMem would at any rate; a margin of 1000 never swaps the hot.
+    // often as HeMem would, 1 once a window; a margin of 1000 never swaps the
+    // hot.
     {"hottest_first", R"({"read_threshold": [1, 4, 16],
                           "write_threshold": [1, 4, 16],
                           "cooling_threshold": [10, 40],
-                          "coolings": [1, 64],
+                          "coolings": [64, 1],
                           "swap_margin": [0.2, 1, 1000]})"},
     // MEMTIS: halves each 2,000,000 samples, of 199 accesses (its periods go to
     // 19,997); its ablation is without the warm band. 2 to 3 % stay free.

@@ -35,10 +35,12 @@ std::string decision_of(const EvaluatedRow& row) {
 }
 
 void print(const EvaluatedTable& table, const EvaluatedShare& here) {
-  std::printf("\n%s: fast memory holds %.0f %% of %s: %s\n", table.job.c_str(),
-              here.share * 100,
-              show_bytes(static_cast<double>(table.peak)).c_str(),
-              show_bytes(static_cast<double>(here.fast)).c_str());
+  const std::string others =
+      table.tiers > 2 ? ", and so does each tier but the slowest" : "";
+  std::printf(
+      "\n%s: fast memory holds %.3g %% of %s: %s%s\n", table.job.c_str(),
+      here.share * 100, show_bytes(static_cast<double>(table.peak)).c_str(),
+      show_bytes(static_cast<double>(here.fast)).c_str(), others.c_str());
   line("policy", table.tensors ? "step" : "run", "gap closed", "moved",
        "decision (median, max)");
   bound("[all_slow]", table.all_slow_ns);
@@ -123,11 +125,13 @@ Json to_json(const std::vector<EvaluatedTable>& tables) {
       if (here.paid_bound_ns) one["paid_bound_ns"] = *here.paid_bound_ns;
       if (here.clairvoyant_ns) one["clairvoyant_ns"] = *here.clairvoyant_ns;
       if (here.static_bound_ns) one["static_bound_ns"] = *here.static_bound_ns;
+      if (!here.note.empty()) one["note"] = here.note;
       shares.push_back(std::move(one));
     }
     out.push_back({{"job", table.job},
                    {"kind", table.tensors ? "tensors" : "pages"},
                    {"times_are_of", table.tensors ? "step" : "run"},
+                   {"tiers", table.tiers},
                    {"objects", table.objects},
                    {table.tensors ? "operators" : "windows", table.parts},
                    {"peak_bytes", table.peak},

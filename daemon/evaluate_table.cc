@@ -7,6 +7,7 @@
 #include "agent/clairvoyant.h"
 #include "agent/evaluation.h"
 #include "daemon/policy_maker.h"
+#include "daemon/units.h"
 #include "policies/bounds.h"
 #include "policies/packing.h"
 #include "policies/replay.h"
@@ -39,12 +40,74 @@ Bytes part(Bytes whole, double share) {
 
 // Tiers between the fastest and the slowest hold the same share, as in the
 // learning environment.
-Room room_of(const Iteration& step, double share, double copy_bytes_per_s) {
+Room room_of(const Iteration& step, double share,
+             const EvaluateOptions& given) {
   Room room;
+  room.alignment = given.alignment;
   room.capacity.assign(step.tiers(), part(step.peak_bytes(), share));
-  room.capacity.back() = 4 * step.peak_bytes() + (Bytes{1} << 20);
-  if (copy_bytes_per_s > 0) room.copy_bytes_per_s = copy_bytes_per_s;
+  // Enough for all of it, however small tensors are beside the alignment.
+  room.capacity.back() = 4 * step.peak_bytes() + (Bytes{1} << 20) +
+                         step.tensors() * given.alignment;
+  if (given.copy_bytes_per_s > 0)
+    room.copy_bytes_per_s = given.copy_bytes_per_s;
   return room;
+}
+
+// What lies elsewhere than a user would think.
+std::string oversized(const Iteration& step, Bytes fast) {
+  std::size_t many = 0;
+  std::size_t largest = 0;
+  for (std::size_t t = 0; t < step.tensors(); ++t) {
+    if (step.tensor(t).bytes > fast) ++many;
+    if (step.tensor(t).bytes > step.tensor(largest).bytes) largest = t;
+  }
+  if (many == 0) return {};
+  const auto& one = step.tensor(largest);
+  return (many == 1 ? "tensor "
+                    : std::to_string(many) + " tensors, as tensor ") +
+         std::to_string(one.serial) + " of " +
+         show_bytes(static_cast<double>(one.bytes)) +
+         (many == 1 ? " is" : ", are") +
+         " larger than fast memory and never in it";
+}
+
+// Sizes are shares of what the job needs, whatever the machine has.
+std::string smaller_than_meant(const std::vector<Tier>& tiers, Bytes peak,
+                               Bytes fast) {
+  for (std::size_t t = 0; t < tiers.size(); ++t) {
+    const Bytes has = tiers[t].capacity;
+    const Bytes meant = t + 1 < tiers.size() ? fast : peak;
+    if (has == 0 || has >= meant) continue;
+    return "the machine's tier " + std::to_string(t) + " has " +
+           show_bytes(static_cast<double>(has)) + ", less than the " +
+           show_bytes(static_cast<double>(meant)) + " that is taken here";
+  }
+  return {};
+}
+
+void add_note(const std::string& more, std::string& note) {
+  if (more.empty()) return;
+  if (!note.empty()) note += "; ";
+  note += more;
+}
+
+// Who decided, where it was not the policy by itself.
+std::string stand_in(const Contestant& who, const Policy& policy) {
+  const auto counts = policy.counts();
+  const auto count = [&](const char* name) {
+    const auto at = counts.find(name);
+    return at == counts.end() ? 0 : at->second;
+  };
+  if (const auto windows = count("unplanned_windows"); windows > 0) {
+    return "there are no steps to plan for, so hottest_first decided; only "
+           "jobs of tensors tell planners apart";
+  }
+  const auto instead = count("fallback_windows");
+  if (instead == 0) return {};
+  const std::string why = policy.explain(0);
+  return "in " + std::to_string(instead) + " of " +
+         std::to_string(instead + count("replies")) +
+         " windows its fallback decided: " + why.substr(0, why.find("; "));
 }
 
 void run_tensors(const Iteration& step, double share,
@@ -52,11 +115,9 @@ void run_tensors(const Iteration& step, double share,
                  Policy& policy, EvaluatedRow& row) {
   ReplayOptions options;
   options.steps = given.steps;
-  options.alignment = given.alignment;
   options.clock = seconds;
   options.go_on = [&](std::size_t) { return go_on(); };
-  const auto out = replay(step, room_of(step, share, given.copy_bytes_per_s),
-                          policy, options);
+  const auto out = replay(step, room_of(step, share, given), policy, options);
   if (!out) {
     row.error = out.error().message;
     return;
@@ -109,12 +170,14 @@ EvaluatedTable describe(const EvaluatedJob& job) {
   out.job = job.name;
   if (job.step) {
     out.tensors = true;
+    out.tiers = job.step->tiers();
     out.objects = job.step->tensors();
     out.parts = job.step->operators();
     out.peak = job.step->peak_bytes();
     out.all_fast_ns = job.step->all_fast_ns();
     out.all_slow_ns = job.step->all_slow_ns();
   } else {
+    out.tiers = job.world->tiers.size();
     out.objects = job.world->bytes.size();
     out.parts = job.world->windows.size();
     out.peak = job.world->footprint();
@@ -129,13 +192,16 @@ EvaluatedShare bounds(const EvaluatedJob& job, double share) {
   out.share = share;
   if (job.world) {
     out.fast = part(job.world->footprint(), share);
+    out.note =
+        smaller_than_meant(job.world->tiers, job.world->footprint(), out.fast);
     const Episode episode = episode_of(*job.world, share, 0);
     out.bound_ns = free_moves_bound_ns(*job.world, episode);
     const std::size_t cells =
         job.world->bytes.size() * job.world->windows.size();
     if (cells > kMostCells) {
-      out.note = "the bound with moves paid is left out, for it would take " +
-                 std::to_string(cells >> 20) + " times 12 MiB of memory";
+      add_note("the bound with moves paid is left out, for it would take " +
+                   std::to_string(cells >> 20) + " times 12 MiB of memory",
+               out.note);
       return out;
     }
     const auto all = clairvoyant(*job.world, episode, pack_full);
@@ -146,8 +212,13 @@ EvaluatedShare bounds(const EvaluatedJob& job, double share) {
   out.fast = part(job.step->peak_bytes(), share);
   out.bound_ns = free_moves_bound_ns(*job.step, out.fast);
   const auto still = static_bound_ns(*job.step, out.fast);
-  if (still) out.static_bound_ns = *still;
+  // Both hold for a plan without moves.
+  if (still) out.static_bound_ns = std::max(*still, out.bound_ns);
   if (!still) out.note = still.error().message;
+  add_note(oversized(*job.step, out.fast), out.note);
+  add_note(smaller_than_meant(job.step->machine().tiers, job.step->peak_bytes(),
+                              out.fast),
+           out.note);
   return out;
 }
 
@@ -166,6 +237,7 @@ EvaluatedRow evaluate_one(const EvaluatedJob& job, const Contestant& who,
   } else {
     run_pages(*job.world, share, given, go_on, **policy, row);
   }
+  if (policy && row.error.empty()) add_note(stand_in(who, **policy), row.note);
   return row;
 }
 

@@ -55,13 +55,14 @@ struct EvaluatedShare {
   std::optional<double> static_bound_ns;  // no moves; of tensors only
   std::optional<double> paid_bound_ns;    // moves paid, future known; of pages
   std::optional<double> clairvoyant_ns;   // one that packing reaches so
-  std::string note;                       // why one of these is missing
+  std::string note;  // what is missing, or not as a user would think
   std::vector<EvaluatedRow> rows;
 };
 
 struct EvaluatedTable {
   std::string job;
   bool tensors = false;
+  std::size_t tiers = 0;
   std::size_t objects = 0;
   std::size_t parts = 0;  // operators of the step, or windows of the run
   Bytes peak = 0;

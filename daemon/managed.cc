@@ -22,12 +22,7 @@ Managed::Managed(Kernel& kernel, const Machine& machine, std::uint64_t serial,
 
 void Managed::set_policy(std::unique_ptr<Policy> policy) {
   policy_ = std::move(policy);
-  silence_told_ = false;
-}
-
-bool Managed::policy_fell_silent(const TargetReport& report) {
-  if (silence_told_) return false;
-  return silence_told_ = report.policy_counts.contains("asked_no_more");
+  policy_watch_ = {};
 }
 
 bool Managed::count(const Sample& sample) {

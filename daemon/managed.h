@@ -17,6 +17,7 @@
 #include "daemon/huge_groups.h"
 #include "daemon/move_thread.h"
 #include "daemon/planned.h"
+#include "daemon/policy_watch.h"
 #include "daemon/target.h"
 #include "daemon/totals.h"
 #include "policies/policy.h"
@@ -61,8 +62,10 @@ class Managed {
   std::uint64_t serial() const { return serial_; }
   const Target& target() const { return target_; }
   const Policy& policy() const { return *policy_; }
-  /// Whether a report says for the first time that the policy is asked no more.
-  bool policy_fell_silent(const TargetReport& report);
+  /// Whether a report says for the first time that the policy does not decide.
+  PolicyWatch::News policy_news(const TargetReport& report) {
+    return policy_watch_.see(report.policy_counts);
+  }
   /// The policy's heat of a region, of one in a huge page its part of that; 0
   /// where it says nothing finite.
   double heat(ObjectId id) const;
@@ -218,7 +221,7 @@ class Managed {
   Blacklist blacklist_;
   std::int64_t thrash_span_;
   Refusal pressure_ = Refusal::kNone;
-  bool silence_told_ = false;  // of this policy
+  PolicyWatch policy_watch_;
   FastShare share_;
   Claim claim_;
   Bytes working_set_ = 0;        // in the window

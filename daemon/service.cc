@@ -311,12 +311,7 @@ WindowReport Service::end_window() {
                                  *moves_thread_, length, {rests(), pressure}));
     collect_moves();
     report.targets.push_back(one->report());
-    if (one->policy_fell_silent(report.targets.back())) {
-      notice("policy " + options_.policy + " is asked no more for pid " +
-             std::to_string(one->target().pid()) +
-             ", for it failed again and again: nothing is moved there; "
-             "`thermocline policy NAME` makes another");
-    }
+    tell_of_policy(*one, one->policy_news(report.targets.back()));
   }
   report.moves.add(std::exchange(other_moves_, {}));
   report.samples = window_samples_;
@@ -325,6 +320,18 @@ WindowReport Service::end_window() {
   window_samples_ = {};
   ++window_;
   return report;
+}
+
+void Service::tell_of_policy(const Managed& one, PolicyWatch::News news) {
+  const std::string pid = "pid " + std::to_string(one.target().pid());
+  if (news == PolicyWatch::News::kAskedNoMore) {
+    notice("policy " + options_.policy + " is asked no more for " + pid +
+           ", for it failed again and again: nothing is moved there; "
+           "`thermocline policy NAME` makes another");
+  } else if (news == PolicyWatch::News::kFallbackDecides) {
+    const std::string why = one.policy().explain(0);
+    notice(pid + ": " + why.substr(0, why.find("; ")));
+  }
 }
 
 Status Service::set_policy(const std::string& name,

@@ -183,6 +183,7 @@ class Service {
   Nanos length_for_policies(Nanos length);
   Bytes free_for(const Managed& managed, TierId tier,
                  const NodeMemory& memory) const;
+  void tell_of_policy(const Managed& one, PolicyWatch::News news);
   void see_fast_room(Managed& managed, const Memory& tiers) const;
   // Bytes of each tier that a target may have now.
   Managed::Capacities capacities(const Managed& managed,

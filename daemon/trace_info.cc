@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/machine.h"
+#include "tracer/page_sharing.h"
 #include "traces/iterations.h"
 #include "traces/summary.h"
 
@@ -54,6 +55,14 @@ nlohmann::ordered_json trace_info(const std::string& file,
   if (trace.end.known) end = trace.end.exit_status;
   nlohmann::ordered_json machine_name;
   if (machine) machine_name = machine->name;
+  nlohmann::ordered_json pages;
+  if (const auto sharing = page_sharing(trace, {})) {
+    pages = {{"at_peak", sharing->pages},
+             {"least", sharing->least_pages},
+             {"ever", sharing->ever_pages},
+             {"shared_by_unlike_tensors", sharing->shared_pages},
+             {"hottest_fifth", sharing->hottest_fifth}};
+  }
   nlohmann::ordered_json damage;
   if (!read.damage.empty()) damage = read.damage;
   return {{"file", file},
@@ -78,6 +87,7 @@ nlohmann::ordered_json trace_info(const std::string& file,
           {"private_bytes", trace.end.private_bytes},
           {"tensors", trace.tensors.size()},
           {"peak_live_bytes", summary.peak_live},
+          {"tensor_pages", pages},
           {"samples_on_tensors", accesses.on_tensors},
           {"tensors_sampled", sampled_tensors(accesses)},
           {"tensors_sharing_pages", sharing_tensors(accesses)},

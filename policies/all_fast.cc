@@ -1,4 +1,5 @@
-// all_fast: everything in the fastest tier as far as it fits, the upper bound.
+// all_fast: everything in the fastest tier as far as it fits, no policy is
+// faster.
 #include "policies/heat_log.h"
 #include "policies/packing.h"
 #include "traces/fields.h"
@@ -35,8 +36,9 @@ class AllFast final : public Policy {
 };
 
 const Register<Policy> kEntry{
-    "all_fast", entry<Policy, AllFast>(
-                    "Binds all memory to the fastest tier: the upper bound.")};
+    "all_fast",
+    entry<Policy, AllFast>(
+        "Binds all memory to the fastest tier: no policy is faster.")};
 
 }  // namespace
 }  // namespace thermocline

@@ -1,4 +1,4 @@
-// all_slow: everything in the slowest tier, the lower bound.
+// all_slow: everything in the slowest tier, what policies are to improve on.
 #include "policies/heat_log.h"
 #include "traces/fields.h"
 
@@ -44,8 +44,9 @@ class AllSlow final : public Policy {
 };
 
 const Register<Policy> kEntry{
-    "all_slow", entry<Policy, AllSlow>(
-                    "Binds all memory to the slowest tier: the lower bound.")};
+    "all_slow",
+    entry<Policy, AllSlow>(
+        "Binds all memory to the slowest tier: what others improve on.")};
 
 }  // namespace
 }  // namespace thermocline

@@ -7,7 +7,8 @@
 // and, because the program knows nothing of holes, a plan that is tried on a
 // real allocator, and solved again with less memory where it did not fit: at
 // the operators that use what found no hole and at 10 beside them, by at most a
-// tenth a time (their code's numbers).
+// tenth a time (their code's numbers). How near to the optimum and how long is
+// ours to say: 0.1 % (`gap`), and 10 s of all solving (`seconds`).
 //
 // Ours differs: penalties are separable (their program has a variable for each
 // combination of an operator's tensors); lifetimes may wrap, and weights may
@@ -70,11 +71,9 @@ class Autotm final : public Planner {
     return std::unique_ptr<Policy>(new Autotm(std::move(options)));
   }
 
-  Result<std::optional<Plan>> plan(const Iteration& iteration,
-                                   const Room& room) override;
-
  private:
   class Search;
+  Result<Plan> make_plan(const Iteration& iteration, const Room& room) override;
   static Status fits(const Iteration& iteration, const Room& room);
 
   Options options_;
@@ -112,12 +111,14 @@ class Autotm::Search {
           solve(ilp.mip(), start, {left, options_.gap, room_.go_on});
       if (!answer) return found_ ? Status{} : answer.error();
       Plan plan = ilp.plan(answer->values);
-      char text[160];
-      std::snprintf(text, sizeof text,
-                    "%s program of %zu columns and %zu rows, gap %.2g %%",
-                    moves == Moves::kNone ? "static" : "synchronous",
-                    ilp.mip().cost.size(), ilp.mip().rows.size(),
-                    answer->gap() < kNoGap ? 0 : 100 * answer->gap());
+      const double gap = answer->gap() < kNoGap ? 0 : 100 * answer->gap();
+      char text[200];
+      std::snprintf(
+          text, sizeof text,
+          "%s program of %zu columns and %zu rows, gap %.*f %%%s",
+          moves == Moves::kNone ? "static" : "synchronous",
+          ilp.mip().cost.size(), ilp.mip().rows.size(), gap < 1 ? 3 : 0, gap,
+          answer->gap() > options_.gap ? ", stopped by the time" : "");
       plan.note = text;
       if (round > 0) {
         plan.note += ", solved " + std::to_string(round + 1) +
@@ -222,8 +223,7 @@ Status Autotm::fits(const Iteration& iteration, const Room& room) {
   return {};
 }
 
-Result<std::optional<Plan>> Autotm::plan(const Iteration& iteration,
-                                         const Room& room) {
+Result<Plan> Autotm::make_plan(const Iteration& iteration, const Room& room) {
   if (auto ok = fits(iteration, room); !ok) return ok.error();
   Search search(iteration, room, options_);
   using Moves = TensorIlp::Moves;
@@ -237,7 +237,7 @@ Result<std::optional<Plan>> Autotm::plan(const Iteration& iteration,
     // The static plan stands where this fails.
     (void)search.run(keeps ? Moves::kKeepingCopies : Moves::kPages, 1);
   }
-  return std::optional<Plan>(std::move(search).best());
+  return std::move(search).best();
 }
 
 const Register<Policy> kEntry{

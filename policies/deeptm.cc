@@ -34,6 +34,7 @@
 
 #include "estimator/access_cost.h"
 #include "policies/adaptive_heat.h"
+#include "policies/better_plan.h"
 #include "policies/capped_sum.h"
 #include "policies/region_extents.h"
 #include "policies/stay_search.h"
@@ -70,7 +71,8 @@ struct DeeptmOptions {
   double seconds = 30;
   void fields(auto& f) {
     f("decide", decide,
-      "who says stay or move: rule, or NAME:FILE of a registered decider");
+      "who says stay or move: rule, the only one that ships, or NAME:FILE of "
+      "one that a plugin of yours registers (decider.h)");
     f("contiguous", contiguous,
       "false: page by page in the order of heat, to compare");
     f("extent_ns", extent_ns, 0.0, 1e9,
@@ -133,7 +135,11 @@ class Deeptm final : public Policy {
     options.seconds = options_.seconds;
     auto out = StaySearch(iteration, room, *decider_, options).run();
     if (!out) return out.error();
-    return std::optional<Plan>(*std::move(out));
+    // Who brings a decider of their own wants what that says.
+    if (options_.decide != "rule") return std::optional<Plan>(*std::move(out));
+    auto best = no_worse_than_first_touch(*std::move(out), iteration, room);
+    if (!best) return best.error();
+    return std::optional<Plan>(*std::move(best));
   }
 
  private:

@@ -8,17 +8,16 @@
 // 4, cooling 10).
 //
 // Ours differs so:
-// - Counts come by the window and cool at most once in it, where HeMem asks
-//   after each sample. At the rates of its period of 10,007 that is much the
-//   same; `coolings` 64 halves as often as HeMem would at any rate, which
-//   leaves only what has at least 0.4 of the hottest object's accesses hot.
+// - Counts come by the window, so they cool at its end: until none is above the
+//   threshold (`coolings` 64), which is as often as HeMem, which asks after
+//   each sample, would have. What is left hot has at least 0.4 of the hottest
+//   object's accesses. With `coolings` 1 they halve once a window at most.
 // - Hot objects are promoted hottest first, in HeMem in the order in which they
 //   became hot; so when the budget ends is not left to chance.
 // - A hot object may put out another that is much less hot, where HeMem stops
 //   when all of the fast tier is hot (swap_margin 1000 is as good as that).
 // - An object, whatever its size, counts as HeMem's page of 2 MiB does. Which
-// of
-//   the hot is the hottest goes by accesses per byte.
+//   of the hot is the hottest goes by accesses per byte.
 // - Promotions leave 2 % of a tier free (`fill`), for memory is not ours alone.
 // - HeMem places small allocations in DRAM for good; we see no allocations. Its
 //   rate of 10 GB in 10 ms is no limit; ours is the budget.
@@ -37,7 +36,7 @@ class HottestFirst final : public Policy {
     double read_threshold = 4;
     double write_threshold = 4;
     double cooling_threshold = 10;
-    std::int64_t coolings = 1;
+    std::int64_t coolings = 64;
     double swap_margin = 1;
     double fill = 0.98;
     double period = 0;
@@ -109,7 +108,8 @@ class HottestFirst final : public Policy {
 const Register<Policy> kEntry{
     "hottest_first",
     entry<Policy, HottestFirst>("Hot objects to the fastest tier, hottest "
-                                "first, by HeMem's thresholds and cooling.")};
+                                "first, by thresholds and cooling; after "
+                                "HeMem.")};
 
 }  // namespace
 }  // namespace thermocline

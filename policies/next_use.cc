@@ -50,8 +50,9 @@ class NextUse final : public Planner {
     return std::make_unique<NextUse>(options);
   }
 
-  Result<std::optional<Plan>> plan(const Iteration& iteration,
-                                   const Room& room) override {
+ private:
+  Result<Plan> make_plan(const Iteration& iteration,
+                         const Room& room) override {
     std::vector<std::size_t> begins;
     for (std::size_t k = 0; k < iteration.operators();
          k += static_cast<std::size_t>(options_.partition_operators)) {
@@ -75,10 +76,9 @@ class NextUse final : public Planner {
       best = std::move(plan);
       best_ns = out->steady_ns();
     }
-    return best;
+    return *std::move(best);
   }
 
- private:
   std::vector<PartitionPlan::Choice> choices() const {
     const auto keep = static_cast<std::size_t>(options_.keep_partitions);
     constexpr auto kAlways = std::numeric_limits<std::size_t>::max();

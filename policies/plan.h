@@ -30,6 +30,8 @@ struct Room {
   // Asked now and then by a planner that takes long: false, and it comes back
   // with the best that it has. None: it takes the time it may.
   std::function<bool()> go_on = {};
+  // Of each tensor, by whoever allocates it: 64, or a page. A power of two.
+  Bytes alignment = Iteration::kAlignment;
 };
 
 struct Plan {

@@ -1,6 +1,7 @@
 #include "policies/replay.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -22,7 +23,7 @@ double now(const ReplayOptions& options) {
 
 Status check_room(const Iteration& iteration, const Room& room,
                   const ReplayOptions& options) {
-  CHECK(options.steps > 0 && options.alignment > 0);
+  CHECK(options.steps > 0 && std::has_single_bit(room.alignment));
   if (room.capacity.size() == iteration.tiers() && room.copy_bytes_per_s > 0) {
     return {};
   }
@@ -62,8 +63,7 @@ class Online {
         every_(options.window > 0
                    ? options.window
                    : std::max<std::size_t>(1, iteration.operators() / 8)),
-        job_(iteration, room, options.alignment,
-             [this](std::uint32_t) { return birth_; }),
+        job_(iteration, room, [this](std::uint32_t) { return birth_; }),
         birth_(policy.birth_tier(iteration.tiers())),
         objects_(iteration.tensors()),
         copy_bytes_per_s_(room.copy_bytes_per_s) {
@@ -230,8 +230,8 @@ Result<Replayed> replay(const Iteration& iteration, const Room& room,
   if (auto ok = check_room(iteration, room, options); !ok) return ok.error();
   if (auto ok = check(plan, iteration, room); !ok) return ok.error();
   ReplayedJob job(
-      iteration, room, options.alignment,
-      [&](std::uint32_t t) { return plan.birth[t]; }, plan.keeps_copies);
+      iteration, room, [&](std::uint32_t t) { return plan.birth[t]; },
+      plan.keeps_copies);
   if (auto ok = job.begin(at_start(plan, iteration)); !ok) return ok.error();
   std::size_t next = 0;
   const auto before = [&](std::size_t k) -> Status {

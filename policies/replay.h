@@ -27,7 +27,6 @@ namespace thermocline {
 
 struct ReplayOptions {
   std::size_t steps = 8;   // at least 1
-  Bytes alignment = 64;    // of each tensor: 64, or a page
   std::size_t window = 0;  // operators between decisions; 0: an eighth of them
   // Seconds on any clock, to time decisions; none: they are not timed.
   std::function<double()> clock = {};

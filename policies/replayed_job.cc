@@ -6,7 +6,6 @@
 namespace thermocline {
 
 ReplayedJob::ReplayedJob(const Iteration& iteration, const Room& room,
-                         Bytes alignment,
                          std::function<TierId(std::uint32_t)> birth,
                          bool keeps_copies)
     : iteration_(iteration),
@@ -17,7 +16,7 @@ ReplayedJob::ReplayedJob(const Iteration& iteration, const Room& room,
       tier_(iteration.tensors(), static_cast<TierId>(iteration.tiers() - 1)) {
   CHECK(room.capacity.size() == iteration.tiers());
   for (const Bytes capacity : room.capacity) {
-    heaps_.emplace_back(capacity, alignment);
+    heaps_.emplace_back(capacity, room.alignment);
   }
   out_.births = tier_;
 }

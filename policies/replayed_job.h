@@ -23,7 +23,7 @@ class ReplayedJob {
   // `birth`: the tier in which a tensor is to be born; kNoTier: the fastest
   // that has room, and then nobody is disappointed.
   // `keeps_copies`: as in Plan.
-  ReplayedJob(const Iteration& iteration, const Room& room, Bytes alignment,
+  ReplayedJob(const Iteration& iteration, const Room& room,
               std::function<TierId(std::uint32_t)> birth,
               bool keeps_copies = false);
 

@@ -17,6 +17,8 @@
 // - Lengths and trials are compared by the replayed time of a step, not tried
 //   on the running job. Every length is searched up to 16 layers, longer ones
 //   in steps of a fifth.
+// - At most 500 such trials, an unpublished number (`trials`), and pages of
+//   4 KiB, as Linux has them.
 // - The paper asks for the peak of short-lived tensors as fast memory, and for
 //   an interval's tensors to fit. With less, those that lose most per byte are
 //   fast and the rest stays slow; or else those that lose most, if the step is
@@ -248,16 +250,13 @@ class Sentinel final : public Planner {
     return std::make_unique<Sentinel>(options);
   }
 
-  Result<std::optional<Plan>> plan(const Iteration& iteration,
-                                   const Room& room) override {
-    auto out = Search(iteration, room, static_cast<Bytes>(options_.page_bytes),
-                      static_cast<std::size_t>(options_.trials))
-                   .run(static_cast<std::size_t>(options_.interval));
-    if (!out) return out.error();
-    return std::optional<Plan>(*std::move(out));
-  }
-
  private:
+  Result<Plan> make_plan(const Iteration& iteration,
+                         const Room& room) override {
+    return Search(iteration, room, static_cast<Bytes>(options_.page_bytes),
+                  static_cast<std::size_t>(options_.trials))
+        .run(static_cast<std::size_t>(options_.interval));
+  }
   Options options_;
 };
 

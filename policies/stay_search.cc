@@ -42,13 +42,16 @@ StaySearch::StaySearch(const Iteration& iteration, const Room& room,
       decider_(decider),
       options_(options),
       begun_(std::chrono::steady_clock::now()),
-      uses_{traits_of(iteration, false), traits_of(iteration, true)},
-      setting_{normal(kWeights[0]), false, kPrices[0], 1, false} {}
+      setting_{normal(kWeights[0]), Accesses::kByUse, kPrices[0], 1, false} {
+  for (const Accesses one : kAllAccesses) {
+    uses_[static_cast<std::size_t>(one)] = traits_of(iteration, one);
+  }
+}
 
 std::vector<StaySchedule::Offer> StaySearch::offers(
     const Setting& setting) const {
   std::vector<StaySchedule::Offer> out;
-  const auto& uses = uses_[setting.whole ? 1 : 0];
+  const auto& uses = uses_[static_cast<std::size_t>(setting.accesses)];
   out.reserve(uses.size());
   for (const TensorUse& one : uses) {
     out.push_back({one.tensor, one.use, weigh(setting.weights, one.traits)});
@@ -116,14 +119,16 @@ bool StaySearch::go_on() const {
 // Returns how many plans were tried.
 std::size_t StaySearch::search() {
   std::size_t tries = 0;
+  bool over = false;
   const auto attempt = [&](const Setting& setting) {
-    return tries < options_.trials && go_on() && (++tries, improve(setting));
+    over = over || tries >= options_.trials || !go_on();
+    return !over && (++tries, improve(setting));
   };
-  for (const bool whole : {false, true}) {
+  for (const Accesses accesses : kAllAccesses) {
     for (const Traits& weights : kWeights) {
       for (const double price : kPrices) {
         for (const double fill : kFills) {
-          attempt({normal(weights), whole, price, fill, false});
+          attempt({normal(weights), accesses, price, fill, false});
         }
       }
     }
@@ -147,7 +152,7 @@ std::size_t StaySearch::search() {
     Setting setting = setting_;
     setting.spread = !setting.spread;
     if (attempt(setting)) better = true;
-    if (tries >= options_.trials || !go_on()) break;
+    if (over) break;
     if (!better) factor = std::sqrt(factor);
   }
   return tries;

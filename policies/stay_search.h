@@ -44,7 +44,7 @@ class StaySearch {
  private:
   struct Setting {
     Traits weights{};
-    bool whole = false;  // accesses of tensors as a whole
+    Accesses accesses = Accesses::kByUse;
     // Of a hidden copy's time, what the decider is told that it costs: the
     // engine could have made another.
     double price = 0;
@@ -73,8 +73,8 @@ class StaySearch {
   Decider& decider_;
   Options options_;
   std::chrono::steady_clock::time_point begun_;
-  std::array<std::vector<TensorUse>, 2> uses_;  // each by itself, as a whole
-  Setting setting_;                             // the best so far
+  std::array<std::vector<TensorUse>, kAllAccesses.size()> uses_;
+  Setting setting_;  // the best so far
   Tried best_;
   std::optional<StaySchedule> expected_;
 };

@@ -86,7 +86,45 @@ std::string describe_weights(const Traits& weights) {
   return out;
 }
 
-std::vector<TensorUse> traits_of(const Iteration& iteration, bool whole) {
+namespace {
+
+// In place of what each use loses per byte: the share of all bytes used that
+// lose less, and half of those that lose as much.
+void rank(const Iteration& iteration, std::vector<TensorUse>& uses) {
+  std::vector<TensorUse*> order;
+  for (TensorUse& one : uses) order.push_back(&one);
+  const auto lost = [](const TensorUse* one) {
+    return one->traits[0] + one->traits[1];
+  };
+  std::ranges::stable_sort(order, {}, lost);
+  double all = 0;
+  const auto bytes = [&](const TensorUse* one) {
+    return static_cast<double>(iteration.tensor(one->tensor).bytes);
+  };
+  for (const TensorUse* one : order) all += bytes(one);
+  double less = 0;
+  for (auto first = order.begin(); first != order.end();) {
+    const double here = lost(*first);
+    auto last = first;
+    double equal = 0;
+    for (; last != order.end() && lost(*last) == here; ++last) {
+      equal += bytes(*last);
+    }
+    const double share = (less + equal / 2) / all;
+    for (; first != last; ++first) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        if ((*first)->traits[i] > 0) (*first)->traits[i] = share;
+      }
+    }
+    less += equal;
+  }
+}
+
+}  // namespace
+
+std::vector<TensorUse> traits_of(const Iteration& iteration,
+                                 Accesses accesses_are) {
+  const bool whole = accesses_are == Accesses::kWhole;
   const auto slow = static_cast<TierId>(iteration.tiers() - 1);
   const auto n = static_cast<double>(iteration.operators());
   const auto clock = clock_of(iteration);
@@ -108,6 +146,10 @@ std::vector<TensorUse> traits_of(const Iteration& iteration, bool whole) {
       traits[4] = std::log2(static_cast<double>(one.bytes));
       out.push_back({t, u, traits});
     }
+  }
+  if (accesses_are == Accesses::kRanked) {
+    rank(iteration, out);
+    most_lost = 1;
   }
   for (TensorUse& one : out) {
     for (std::size_t i = 0; i < 2; ++i) {

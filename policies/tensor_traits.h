@@ -8,7 +8,9 @@
 //   reads, writes  what the use loses in slow memory per byte, of the most that
 //                  any loses; one that also writes counts as a write. Or, of
 //                  the tensor as a whole: what all its uses lose per byte and
-//                  operator that it lives through
+//                  operator that it lives through. Or, where a few tiny ones
+//                  lose so much more that the others are all alike: the share
+//                  of all bytes used that lose less
 //   reuse          how soon the tensor is used again, or was before: the time
 //                  of its own way out and back, as a share of that and the wait
 //   life           the share of the step that it does not live through
@@ -48,8 +50,11 @@ struct TensorUse {
   Traits traits{};
 };
 
-/// Of every use of every tensor, in their order; `whole`: with accesses of the
-/// tensor as a whole.
-std::vector<TensorUse> traits_of(const Iteration& iteration, bool whole);
+enum class Accesses : std::uint8_t { kByUse, kWhole, kRanked };
+inline constexpr std::array kAllAccesses = {Accesses::kByUse, Accesses::kWhole,
+                                            Accesses::kRanked};
+
+/// Of every use of every tensor, in their order.
+std::vector<TensorUse> traits_of(const Iteration& iteration, Accesses accesses);
 
 }  // namespace thermocline

@@ -54,11 +54,11 @@ TEST(HottestFirst, ColdObjectsMakeRoomForHotOnes) {
 
 TEST(HottestFirst, AHotObjectYieldsOnlyToOneMuchHotter) {
   HandView hand({1, 100});
-  hand.add(0, 100);
-  hand.add(1, 190);
+  hand.add(0, 4.5);  // both are hot, and none is hot enough to cool
+  hand.add(1, 8.5);
   const nlohmann::json options = {{"period", 1}, {"fill", 1.0}};
   EXPECT_THAT(hottest_first(options)->decide(hand.view()), IsEmpty());
-  hand.objects[1].loads = 210;
+  hand.objects[1].loads = 9.5;
   EXPECT_EQ(hottest_first(options)->decide(hand.view()).size(), 2u);
   auto as_hemem = options;
   as_hemem["swap_margin"] = 1000;
