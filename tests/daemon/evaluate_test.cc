@@ -91,6 +91,50 @@ TEST_F(Evaluate, AJobMayGoOnForLonger) {
   EXPECT_NE(tensors["notes"].dump().find("changes nothing"), std::string::npos);
 }
 
+// Who decided, where it was another; what is not as a user would think.
+TEST_F(Evaluate, NotesSayWhatIsNotAsMeant) {
+  const auto notes = [](const json& out) {
+    return out["jobs"][0]["shares"][0].dump();
+  };
+  const std::string slow = pages("all_slow", 400'000'000);
+  const std::string fast = pages("all_fast", 100'000'000);
+  const std::string planner = notes(
+      answer({slow, fast, "--fast-share", "0.5", "--policies", "sentinel"}));
+  EXPECT_NE(planner.find("hottest_first decided"), std::string::npos)
+      << planner;
+  const std::string nobody =
+      R"({"external": {"endpoint": "ipc://)" + (scratch / "nobody") + R"("}})";
+  const std::string alone =
+      notes(answer({slow, fast, "--fast-share", "0.5", "--policies", "external",
+                    "--options", nobody}));
+  EXPECT_NE(alone.find("its fallback decided"), std::string::npos) << alone;
+  EXPECT_NE(alone.find("no program listens"), std::string::npos) << alone;
+  const std::string large = notes(
+      answer({chain(), "--fast-share", "0.05", "--policies", "first_touch"}));
+  EXPECT_NE(large.find("larger than fast memory"), std::string::npos) << large;
+  const std::string small = notes(
+      answer({chain(), "--fast-share", "0.5", "--policies", "first_touch"}));
+  EXPECT_EQ(small.find("larger than"), std::string::npos) << small;
+}
+
+TEST_F(Evaluate, ARangeOfSharesHasBothItsEnds) {
+  const json out = answer(
+      {chain(), "--fast-share", "0.1..0.25", "--policies", "first_touch"});
+  ASSERT_EQ(out["jobs"][0]["shares"].size(), 3u);
+  EXPECT_EQ(out["jobs"][0]["shares"][2]["fast_share"], 0.25);
+}
+
+// What ships is of the policies there are.
+TEST_F(Evaluate, ShippedOptionsAreTakenBesideTheDefaults) {
+  const json out =
+      answer({pages("all_slow", 400'000'000), pages("all_fast", 100'000'000),
+              "--fast-share", "0.5", "--policies",
+              "histogram,recency_frequency", "--tuned", "policies/tuned.json"});
+  const json& rows = out["jobs"][0]["shares"][0]["policies"];
+  ASSERT_EQ(rows.size(), 4u) << out;
+  EXPECT_EQ(rows[1]["variant"], "tuned");
+}
+
 TEST_F(Evaluate, TablesAreForPeople) {
   const auto ran = run({"evaluate", chain(), "--fast-share", "0.5"});
   EXPECT_EQ(ran.status, 0) << ran.output;
@@ -191,6 +235,7 @@ TEST_F(Evaluate, RefusesWhatItCannotUse) {
   expect_refused({"evaluate", trace, "--fast-share", "0.5..0.1"}, {"0.5..0.1"},
                  2);
   expect_refused({"evaluate", trace, "--options", "{"}, {"--options"}, 2);
+  expect_refused({"evaluate", trace, "--alignment", "3"}, {"power of two"}, 2);
   expect_refused({"evaluate", trace, "--policies", "all_slow", "--options",
                   R"({"first_touch": {}})"},
                  {"first_touch", "not among"}, 2);
