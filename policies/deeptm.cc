@@ -67,7 +67,7 @@ struct DeeptmOptions {
   std::string decide = "rule";
   bool contiguous = true;
   double extent_ns = 2000;
-  std::int64_t trials = 120;
+  std::int64_t trials = 160;
   double seconds = 30;
   void fields(auto& f) {
     f("decide", decide,

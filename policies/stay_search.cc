@@ -17,10 +17,11 @@ constexpr double kLeast = 0.01;  // of a weight, before they add up to 1
 constexpr double kShares[] = {0, 0.25, 0.5, 1};
 
 // All characteristics; above all how soon a tensor is used again; above all how
-// small it is.
+// small it is; what it loses alone.
 constexpr Traits kWeights[] = {{0.3, 0.3, 0.2, 0.1, 0.1},
                                {0.1, 0.1, 0.6, 0.1, 0.1},
-                               {0.1, 0.1, 0.1, 0.1, 0.6}};
+                               {0.1, 0.1, 0.1, 0.1, 0.6},
+                               {0.5, 0.5, 0, 0, 0}};
 // Shares of fast memory to begin with: holes cost what the rest would gain.
 constexpr double kFills[] = {1, 0.9, 0.75};
 // Of a copy's time that nobody waits for.
