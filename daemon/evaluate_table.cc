@@ -92,7 +92,7 @@ void add_note(const std::string& more, std::string& note) {
 }
 
 // Who decided, where it was not the policy by itself.
-std::string stand_in(const Contestant& who, const Policy& policy) {
+std::string stand_in(const Policy& policy) {
   const auto counts = policy.counts();
   const auto count = [&](const char* name) {
     const auto at = counts.find(name);
@@ -237,7 +237,7 @@ EvaluatedRow evaluate_one(const EvaluatedJob& job, const Contestant& who,
   } else {
     run_pages(*job.world, share, given, go_on, **policy, row);
   }
-  if (policy && row.error.empty()) add_note(stand_in(who, **policy), row.note);
+  if (policy && row.error.empty()) add_note(stand_in(**policy), row.note);
   return row;
 }
 

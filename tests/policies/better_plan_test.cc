@@ -63,7 +63,7 @@ TEST_P(NoPlanner, IsSlowerThanFirstTouch) {
     for (const Trace& trace : {ChainJob().trace(), small->trace}) {
       const Iteration step = step_on(trace, machine);
       for (const double share : {0.05, 0.15, 0.3, 0.35, 0.5, 0.7, 0.9}) {
-        for (const Bytes alignment : {64, 4096}) {
+        for (const Bytes alignment : {Bytes{64}, Bytes{4096}}) {
           const Room room = room_of(step, share, alignment);
           EXPECT_LE(steady(step, room, GetParam()),
                     steady(step, room, "first_touch") * (1 + 1e-9))
