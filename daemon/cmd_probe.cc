@@ -1,6 +1,7 @@
 // thermocline probe: what the memory of this machine is worth, as a Machine.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +38,13 @@ Result<ProbeReport> probe(const Arguments& given, bool hmat) {
   return probe_measured(given.options, pace);
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+  const auto whole = [](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+  };
+  return !a.empty() && !b.empty() && whole(a) == whole(b);
+}
+
 void run(Arguments& given, Outcome& outcome) {
   ProbeOptions& options = given.options;
   options.repeats = given.repeats > 0 ? given.repeats : options.quick ? 3 : 5;
@@ -50,6 +58,10 @@ void run(Arguments& given, Outcome& outcome) {
         "the firmware does not tell what operations cost; leave out --from"));
   }
   options.operations = !hmat && !given.machine_only;
+  if (same_file(given.output, given.page)) {
+    return outcome.fail(
+        invalid("-o and --html both name " + given.page + "; give two files"));
+  }
   const Existing existing = keep_unless(given.force);
   for (const auto& path : {given.output, given.page}) {
     if (path.empty()) continue;

@@ -13,6 +13,9 @@ namespace {
 
 constexpr double kMostApart = 2;  // measured and declared
 
+// Of less memory than this the caches hold a part that counts.
+constexpr Bytes kTimesCaches = 2;
+
 // Below this share of the CPUs' time, bandwidth is somebody else's, too.
 constexpr double kIdle = 0.95;
 
@@ -141,7 +144,10 @@ void set_figures(const NodePlan& plan, const NodeFigures& figures, Tier& tier) {
     tier.*value = found.median;
     tier.origins.*
         origin = {Obtained::kMeasured, found.spread,
-                  how + ", " + show_bytes(static_cast<double>(bytes))};
+                  how + ", " + show_bytes(static_cast<double>(bytes)) +
+                      (figures.through < kTimesCaches * plan.caches
+                           ? ", partly in the caches"
+                           : "")};
   };
   set(&Tier::read_ns, &Origins::read_ns, figures.read_ns,
       "pointer chase, 1 thread", figures.chased);

@@ -118,6 +118,7 @@ Result<PlaceFigures> measure_file_operations(const std::string& path,
                        " threads; give fewer --threads");
   }
   out.durable = (*file)->durability().power_cut;
+  out.unknown = (*file)->durability().unknown;
   out.granularity = granularity_name((*file)->durability().granularity);
   const auto all = (*file)->writable().first(bytes);
   std::ranges::fill(all, std::uint8_t{0});

@@ -9,8 +9,8 @@ namespace {
 
 // Less of a difference is not worth a rule.
 constexpr double kMatters = 1.1;
-// What a figure that was measured once is taken to be off by.
-constexpr double kUnknownSpread = 0.25;
+// Figures whose repeats differ by more, together, are not known to be alike.
+constexpr double kAlike = 0.2;
 // Of the best there is, this share is nearly all.
 constexpr double kNearlyAll = 0.9;
 // A load that takes so much longer than an idle memory's waits for others.
@@ -24,14 +24,24 @@ std::string rate(const Measured& measured) {
   return text;
 }
 
-double spread_of(const Measured& measured) {
-  return measured.repeats == 1 ? kUnknownSpread : measured.spread;
-}
+bool repeated(const Measured& measured) { return measured.repeats != 1; }
 
 // More than chance, and worth a rule.
-bool faster(const Measured& a, const Measured& b) {
-  const double chance = 1 + spread_of(a) + spread_of(b);
-  return a.median > b.median * std::max(kMatters, chance);
+bool more(const Measured& a, const Measured& b, double matters = kMatters) {
+  return repeated(a) && repeated(b) &&
+         a.median > b.median * std::max(matters, 1 + a.spread + b.spread);
+}
+bool faster(const Measured& a, const Measured& b) { return more(a, b); }
+
+// So well known that one can be said to be nearly as much as the other.
+bool comparable(const Measured& a, const Measured& b) {
+  return repeated(a) && repeated(b) && a.spread + b.spread <= kAlike;
+}
+
+// How many times as slow.
+Measured slower_by(const Measured& first, const Measured& here) {
+  return {first.median / here.median, first.spread + here.spread,
+          std::min(first.repeats, here.repeats)};
 }
 
 std::vector<const OperationFigure*> of_name(const PlaceFigures& place,
@@ -82,6 +92,7 @@ class Rules {
       evidence += (evidence.empty() ? "" : ", ") +
                   std::to_string(one->threads) + ": " + rate(one->bytes_per_s);
     }
+    const auto* fewer = by_count[by_count.size() - 2];
     const auto fewest = *std::ranges::find_if(by_count, [&](const auto* one) {
       return one->bytes_per_s.median >= kNearlyAll * best->bytes_per_s.median;
     });
@@ -90,10 +101,11 @@ class Rules {
               "; more are slower",
           evidence);
     } else if (fewest->threads < most->threads) {
+      if (!comparable(fewest->bytes_per_s, best->bytes_per_s)) return;
       say(verb + " with " + count_of(fewest->threads) +
               "; more gain next to nothing",
           evidence);
-    } else {
+    } else if (faster(most->bytes_per_s, fewer->bytes_per_s)) {
       say(verb + " with all " + count_of(most->threads), evidence);
     }
   }
@@ -165,7 +177,9 @@ class Rules {
     if (!faster(enough->bytes_per_s, sizes.front()->bytes_per_s)) return;
     say(std::string("write and sync ") + std::to_string(enough->unit) +
             " B or more at a time" +
-            (place_.durable ? "" : " (not known to survive a power cut here)"),
+            (place_.durable   ? ""
+             : place_.unknown ? " (not known to survive a power cut here)"
+                              : " (it does not survive a power cut here)"),
         evidence);
   }
 
@@ -176,12 +190,13 @@ class Rules {
     const Measured& idle = curve.front().read_ns;
     const auto& full = *std::ranges::max_element(
         curve, {}, [](const auto& one) { return one.read_ns.median; });
-    if (full.read_ns.median < kWaits * idle.median) return;
+    if (!more(full.read_ns, idle, kWaits)) return;
     const LoadedFigure* calm = &curve.front();
     for (const auto& one : curve) {
       if (one.read_ns.median > kWaits * idle.median) break;
       calm = &one;
     }
+    if (!more(full.read_ns, calm->read_ns)) return;
     char evidence[160];
     std::snprintf(evidence, sizeof evidence,
                   "a load takes %.0f ns beside no traffic, %.0f ns beside %s, "
@@ -214,29 +229,30 @@ class Rules {
   void against(const PlaceFigures& first) {
     const OperationFigure* least = nullptr;
     const OperationFigure* most = nullptr;
-    double low = 0, high = 0;
+    Measured low, high;
     for (const OperationFigure& one : place_.figures) {
       const auto* there = first.find(one.title, all_);
       if (there == nullptr || one.threads != all_ ||
           place_.find(one.title, all_) != &one) {
         continue;
       }
-      const double slower = there->bytes_per_s.median / one.bytes_per_s.median;
-      if (least == nullptr || slower < low) {
+      const auto slower = slower_by(there->bytes_per_s, one.bytes_per_s);
+      if (!repeated(slower)) continue;
+      if (least == nullptr || slower.median < low.median) {
         least = &one;
         low = slower;
       }
-      if (most == nullptr || slower > high) {
+      if (most == nullptr || slower.median > high.median) {
         most = &one;
         high = slower;
       }
     }
-    if (most == nullptr || high < kMatters) return;
+    if (most == nullptr || !more(high, {1}) || !more(high, low)) return;
     char evidence[160];
     std::snprintf(evidence, sizeof evidence,
                   "%s: %.2f times as slow as in %s; %s: %.2f times",
-                  most->title.c_str(), high, first.place.c_str(),
-                  least->title.c_str(), low);
+                  most->title.c_str(), high.median, first.place.c_str(),
+                  least->title.c_str(), low.median);
     say("keep here what is used as in " + least->title + ", not as in " +
             most->title,
         evidence);

@@ -4,7 +4,8 @@
 // After the guidelines of the dissertation of A. Wood (2024), which are not
 // public; these are derived anew on every machine: each says what to do, and
 // the figures that say so. What makes less than a tenth of a difference, or no
-// more than the repeats differ among themselves, is no guideline.
+// more than the repeats differ among themselves, is no guideline; nor is what
+// was measured once, of which nobody knows by how much it is off.
 // Thread safety: pure.
 #pragma once
 

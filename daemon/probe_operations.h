@@ -31,6 +31,7 @@ struct PlaceFigures {
   std::vector<OperationFigure> figures;
   std::vector<LoadedFigure> loaded = {};  // of a node
   int left_out = 0;                       // figures for which there was no time
+  bool unknown = false;  // not durable: whether they survive one is not known
 
   /// The figure for the most bytes; null when it was not measured.
   const OperationFigure* find(const std::string& title,

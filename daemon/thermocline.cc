@@ -102,12 +102,25 @@ int run(int argc, char** argv) {
   return outcome.status;
 }
 
+// Of a disk that is full the last to hear is stdout.
+bool all_was_said() {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) {
+    return true;
+  }
+  std::fprintf(stderr,
+               "thermocline: not all of the output could be written; make "
+               "room, or send it elsewhere\n");
+  return false;
+}
+
 }  // namespace
 }  // namespace thermocline
 
 int main(int argc, char** argv) {
   try {
-    return thermocline::run(argc, argv);
+    const int status = thermocline::run(argc, argv);
+    return thermocline::all_was_said() || status != 0 ? status : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "thermocline: %s\n", error.what());
     return 1;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 namespace thermocline {
 
@@ -109,11 +110,31 @@ Error exists_already(const std::string& path) {
   return invalid(path + ": exists already; name another file or use --force");
 }
 
-Status may_write(const std::string& path, Existing existing) {
+namespace {
+
+// /dev/stdout and its like: links to what a process has open.
+bool leads_to_proc(const std::string& path) {
+  std::error_code failed;
+  const auto to = std::filesystem::read_symlink(path, failed).string();
+  return !failed && to.starts_with("/proc/");
+}
+
+// Whether a rename to `path` replaces a file, or nothing.
+Status check_kind(const std::string& path) {
   struct stat found = {};
-  if (::stat(path.c_str(), &found) == 0) {
-    if (S_ISDIR(found.st_mode)) return file_failure("write", path, EISDIR);
-    if (existing == Existing::kKeep) return exists_already(path);
+  if (::stat(path.c_str(), &found) != 0) return {};
+  if (S_ISDIR(found.st_mode)) return file_failure("write", path, EISDIR);
+  if (S_ISREG(found.st_mode) && !leads_to_proc(path)) return {};
+  return invalid("cannot write " + path +
+                 ": a device, pipe or socket is there, no file; name a file");
+}
+
+}  // namespace
+
+Status may_write(const std::string& path, Existing existing) {
+  if (auto ok = check_kind(path); !ok) return ok.error();
+  if (existing == Existing::kKeep && ::access(path.c_str(), F_OK) == 0) {
+    return exists_already(path);
   }
   const auto slash = path.rfind('/');
   const std::string folder =
@@ -138,6 +159,7 @@ Status replace_file(const std::string& path, const std::string& bytes,
 Status replace_file(const std::string& path,
                     const std::function<bool(const FileSink&)>& produce,
                     Existing existing) {
+  if (auto ok = check_kind(path); !ok) return ok.error();
   Temporary file(path);
   const bool whole = produce(
       [&](const void* bytes, std::size_t size) { file.write(bytes, size); });

@@ -1,7 +1,9 @@
 // replace_file: writes a file whole, or leaves what was there.
 //
 // Whoever reads the path, also after a crash, finds the old bytes or the new
-// ones, never a part. Thread safety: any thread; of two writers one wins.
+// ones, never a part. What is no file (a device, a pipe) is never replaced; a
+// link to a file is, itself: whoever put it there may be somebody else.
+// Thread safety: any thread; of two writers one wins.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +24,15 @@ constexpr Existing keep_unless(bool forced) {
 Error exists_already(const std::string& path);
 
 /// Whether `path` could be written now: for those who would rather be refused
-/// before long work than after it. Errors: kInvalid (a folder; with kKeep, what
-/// exists), kNotFound, kPermission (its folder), each with the remedy.
+/// before long work than after it. Errors: kInvalid (what is no file; with
+/// kKeep, what exists), kNotFound, kPermission (its folder), each with the
+/// remedy.
 Status may_write(const std::string& path, Existing existing);
 
 /// Writes a temporary file beside `path`, waits until it is on stable storage
 /// and renames it. With kKeep, a file of that name is left alone (kInvalid).
-/// Errors: kNotFound, kPermission, kIo, naming the path; nothing is left then.
+/// Errors: kNotFound, kPermission, kIo, kInvalid (what is no file), naming the
+/// path; nothing is left then.
 Status replace_file(const std::string& path, const std::string& bytes,
                     Existing existing = Existing::kReplace);
 

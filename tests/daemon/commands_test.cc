@@ -237,5 +237,18 @@ TEST_F(Commands, ThinWritesFewerSamplesThatStandForMore) {
   expect_refused({"thin", scratch / "none", "-o", to}, {"none"});
 }
 
+// Of a disk that is full: who reads the file later would not know.
+TEST_F(Commands, WhatCannotBeWrittenToStdoutIsAnError) {
+  for (const std::string words :
+       {"list", "doctor", "--help", "estimate --help",
+        "info traces/samples/small.trace", "completion bash"}) {
+    Child child({"/bin/sh", "-c",
+                 std::string(THERMOCLINE) + " " + words + " > /dev/full"});
+    EXPECT_EQ(child.wait(), 1) << words;
+    EXPECT_NE(child.output().find("not all of the output"), std::string::npos)
+        << words << ": " << child.output();
+  }
+}
+
 }  // namespace
 }  // namespace thermocline

@@ -115,7 +115,8 @@ TEST_F(ProbeCommand, TheSuiteIsOfEachPlaceAndOnAPage) {
   EXPECT_EQ(places.back()["granularity"], "page");
   const bool alone = report["nodes"][0]["cpus"].size() < 2;
   EXPECT_EQ(places.front().contains("latency_under_load"), !alone);
-  ASSERT_FALSE(report["guidelines"].empty());
+  // Where repeats differ much, none is sure.
+  ASSERT_TRUE(report["guidelines"].is_array());
   for (const auto& one : report["guidelines"]) {
     EXPECT_NE(one["evidence"], "") << one;
   }
@@ -175,6 +176,12 @@ TEST_F(ProbeCommand, RefusesInOneLine) {
                  {"--from"});
   expect_refused({"probe", "--html", scratch / "two.json"},
                  {"two.json", "exists", "--force"});
+  expect_refused({"probe", "-o", path, "--html", scratch / "./machine.json"},
+                 {"-o and --html", "machine.json", "two files"});
+  expect_refused({"probe", "-o", "m.json", "--html", "./m.json"},
+                 {"two files"});
+  expect_refused({"probe", "-o", "/dev/full", "--force"},
+                 {"/dev/full", "name a file"});
 }
 
 // Without HMAT's files the remedy is named; with them, there is a machine.

@@ -97,6 +97,9 @@ TEST(ProbeGuidelines, ChanceIsNoRule) {
   EXPECT_THAT(found, Not(Contains(says("stores"))));
   EXPECT_THAT(found, Not(Contains(says("gather"))));
   EXPECT_THAT(guidelines_of({}), testing::IsEmpty());
+  EXPECT_THAT(found, Not(Contains(says("fill"))));
+  EXPECT_THAT(found, Not(Contains(says("read with"))));
+  EXPECT_THAT(found, Not(Contains(says("write with"))));
   // Measured once, a figure is off by nobody knows how much.
   for (auto& one : same.figures) {
     one.bytes_per_s.spread = 0;
@@ -105,6 +108,49 @@ TEST(ProbeGuidelines, ChanceIsNoRule) {
   EXPECT_THAT(guidelines_of({same}), Not(Contains(says("stores"))));
   for (auto& one : same.figures) one.bytes_per_s.repeats = 2;
   EXPECT_THAT(guidelines_of({same}), Contains(says("stores")));
+}
+
+TEST(ProbeGuidelines, WhatWasMeasuredOnceBacksNone) {
+  auto once = optane();
+  once.loaded = {{{0}, {100}}, {{1e9}, {120}}, {{2e9}, {400}}};
+  EXPECT_THAT(guidelines_of({once}), Contains(says("below 1.00 GB/s")));
+  for (auto& one : once.figures) one.bytes_per_s.repeats = 1;
+  for (auto& one : once.loaded) one.read_ns.repeats = 1;
+  EXPECT_THAT(guidelines_of({once, once}), testing::IsEmpty());
+}
+
+TEST(ProbeGuidelines, LoadThatMayBeChanceIsNoRule) {
+  auto found = optane();
+  found.loaded = {{{0}, {100, 0.5}}, {{2e9}, {180, 0.5}}};
+  EXPECT_THAT(guidelines_of({found}), Not(Contains(says("traffic"))));
+}
+
+TEST(ProbeGuidelines, OfTwoPlacesChanceIsNoRule) {
+  auto dram = optane(), slow = optane();
+  for (auto& one : dram.figures) {
+    one.bytes_per_s.median *= one.name == "gather" ? 1.5 : 1;
+  }
+  const auto against = Contains(says("not as in"));
+  EXPECT_THAT(guidelines_of({dram, slow}), against);
+  for (auto& one : slow.figures) one.bytes_per_s.spread = 0.5;
+  EXPECT_THAT(guidelines_of({dram, slow}), Not(against));
+  // As slow in all.
+  dram = slow = optane();
+  for (auto& one : dram.figures) one.bytes_per_s.median *= 3;
+  dram.figures.front().bytes_per_s.median *= 1.05;
+  EXPECT_THAT(guidelines_of({dram, slow}), Not(against));
+}
+
+TEST(ProbeGuidelines, SayWhetherAPowerCutIsSurvived) {
+  auto place = optane();
+  const auto says_of = [&](const std::string& part) {
+    return Contains(says("write and sync 65536 B or more at a time" + part));
+  };
+  EXPECT_THAT(guidelines_of({place}), Not(says_of(" (")));
+  place.durable = false;
+  EXPECT_THAT(guidelines_of({place}), says_of(" (it does not survive"));
+  place.unknown = true;
+  EXPECT_THAT(guidelines_of({place}), says_of(" (not known to survive"));
 }
 
 }  // namespace

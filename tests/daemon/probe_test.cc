@@ -58,6 +58,18 @@ TEST(ProbeFigures, TheBetterStoresCountAndAreSaid) {
   }
 }
 
+// Whoever is given the file has nothing else to know it from.
+TEST(ProbeFigures, WhatTheCachesHeldIsSaidInTheFile) {
+  const NodePlan plan{0, {0, 1}, 128 * kMiB, 65 * kMiB, {}};
+  Tier tier;
+  set_figures(plan, figures(1e10, {}), tier);
+  for (const auto* origin :
+       {&tier.origins.read_ns, &tier.origins.read_bytes_per_s,
+        &tier.origins.write_bytes_per_s}) {
+    EXPECT_THAT(origin->how, HasSubstr("MiB, partly in the caches"));
+  }
+}
+
 TEST(ProbeFigures, MoreThanAFactorOfTwoFromHmatIsADoubt) {
   Tier measured;
   Tier declared;

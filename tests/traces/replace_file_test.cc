@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -100,6 +101,43 @@ TEST(ReplaceFile, FailsNamingThePathAndLeavesNothing) {
   std::filesystem::create_directory(folder.file("taken"));
   ASSERT_FALSE(replace_file(folder.file("taken"), "x"));
   EXPECT_EQ(files_in(folder.file("")), 1u);
+}
+
+// A device would be gone for all who use it: /dev/null, as root.
+TEST(ReplaceFile, LeavesWhatIsNoFileAlone) {
+  const TestDirectory folder;
+  const std::string pipe = folder.file("pipe"), link = folder.file("link");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", link);
+  for (const auto& path : {pipe, link}) {
+    for (const auto& refused :
+         {may_write(path, Existing::kReplace), replace_file(path, "x")}) {
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, Error::Code::kInvalid);
+      EXPECT_THAT(refused.error().message, HasSubstr("no file; name a file"));
+    }
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(files_in(folder.file("")), 2u);
+  EXPECT_FALSE(may_write("/dev/full", Existing::kReplace));
+}
+
+// Else root's --force would replace /dev/stdout when it is sent to a file.
+TEST(ReplaceFile, LeavesLinksToOpenFilesAlone) {
+  const TestDirectory folder;
+  const std::string path = folder.file("a.json"), link = folder.file("stdout");
+  ASSERT_TRUE(replace_file(path, "one"));
+  std::filesystem::create_symlink("/proc/self/exe", link);
+  EXPECT_FALSE(may_write(link, Existing::kReplace));
+  EXPECT_FALSE(replace_file(link, "two"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+
+  // Of another link, what it points to stays.
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(path, link);
+  ASSERT_TRUE(replace_file(link, "two"));
+  EXPECT_EQ(text_of(path), "one");
+  EXPECT_EQ(text_of(link), "two");
 }
 
 }  // namespace
