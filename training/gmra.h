@@ -13,9 +13,11 @@
 // A point is then a few coefficients in its root and a few more at each scale
 // down to its leaf, and comes back from them exactly as its leaf sees it.
 //
-// Points and the bases of leaves, which are most of it all and seldom read,
-// lie in RowStores, which may be files on a slow tier; what lies above is in
-// DRAM. Where the paper is silent: a cell's dimension is the fewest directions
+// Points and all that a leaf has (its mean, translation, basis and wavelets),
+// which are most of it all and seldom read, lie in RowStores, which may be
+// files on a slow tier. In DRAM are the cells above, about a KiB that refers
+// to each leaf, and the tree, which has 8 bytes for each point on each level.
+// Where the paper is silent: a cell's dimension is the fewest directions
 // that hold a share of its points' energy, up to a limit; a level's cells part
 // the data by the tree, not anew by distance; a leaf is any cell without
 // children.
@@ -52,9 +54,9 @@ struct GmraOptions {
 
 class Gmra {
  public:
-  /// Of all rows of `points`. `leaf_path`: a new file for the leaves' bases;
+  /// Of all rows of `points`. `leaf_path`: a new file for what leaves have;
   /// empty: DRAM. Errors: those of RowStore; kInvalid when an option makes no
-  /// sense.
+  /// sense, or a value is no number, infinite, or beyond 1e30 (naming its row).
   static Result<Gmra> build(const RowStore& points,
                             const std::string& leaf_path,
                             const GmraOptions& options);

@@ -1,5 +1,6 @@
 // larger_example: three jobs whose data need not fit DRAM, with rows in memory
-// or in files of a folder: the same bits either way.
+// or in files of a folder: the same bits either way. Files go with the program,
+// also when it is interrupted.
 //
 //   posterior    SWAG of a network's parameters: a column for each update
 //   regression   SGD over a data set that is gathered a batch at a time
@@ -10,7 +11,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include "traces/crc32c.h"
 #include "traces/libtorch.h"
@@ -34,32 +39,47 @@ struct Settings {
   std::exit(1);
 }
 
-// What is to be larger than DRAM. Ends the program when there is no room.
-class Rows {
- public:
-  explicit Rows(const Settings& settings) : settings_(settings) {}
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
-  ~Rows() {
-    for (const auto& path : made_) ::unlink(path.c_str());
-  }
-  RowStore make(const char* name, std::int64_t rows, std::int64_t width) {
-    const std::string path = path_of(name);
-    auto made = path.empty() ? RowStore::in_memory(rows, width)
-                             : RowStore::in_file(path, rows, width);
-    if (!made) end_for(made.error());
-    return *std::move(made);
-  }
-  std::string path_of(const char* name) {
-    if (settings_.store.empty()) return "";
-    made_.push_back(settings_.store + "/" + name + ".rows");
-    return made_.back();
-  }
+// Files of rows, which go with the program however it ends. A signal may come
+// at any instant: a name is there before it counts.
+std::array<std::string, 2> g_files;
+std::atomic<std::size_t> g_count = 0;
 
- private:
-  const Settings& settings_;
-  std::vector<std::string> made_;
-};
+void remove_files() {
+  for (std::size_t i = g_count.exchange(0); i-- > 0;) {
+    ::unlink(g_files[i].c_str());
+  }
+}
+
+void end_by_signal(int signal) {
+  remove_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+// The file for these rows; "": they are in memory. Ends the program when it is
+// there.
+std::string path_of(const Settings& settings, const char* name) {
+  if (settings.store.empty()) return "";
+  std::string path = settings.store + "/" + name + ".rows";
+  if (::access(path.c_str(), F_OK) == 0) {
+    end_for(invalid(path +
+                    " exists; remove it, if another run was killed and left "
+                    "it, or name another folder"));
+  }
+  g_files[g_count] = path;
+  ++g_count;
+  return path;
+}
+
+// What is to be larger than DRAM. Ends the program when there is no room.
+RowStore make(const Settings& settings, const char* name, std::int64_t rows,
+              std::int64_t width) {
+  const std::string path = path_of(settings, name);
+  auto made = path.empty() ? RowStore::in_memory(rows, width)
+                           : RowStore::in_file(path, rows, width);
+  if (!made) end_for(made.error());
+  return *std::move(made);
+}
 
 void print(const char* what, const torch::Tensor& result) {
   const auto flat = result.contiguous();
@@ -68,10 +88,10 @@ void print(const char* what, const torch::Tensor& result) {
 }
 
 // Parameters that walk about a minimum, as SGD's do with a constant rate.
-void posterior(const Settings& settings, Rows& rows) {
+void posterior(const Settings& settings) {
   constexpr std::int64_t kParameters = 1 << 20;  // 4 MiB a column
   const std::int64_t columns = std::max<std::int64_t>(2, settings.mib / 4);
-  Swag swag(rows.make("deviations", columns, kParameters));
+  Swag swag(make(settings, "deviations", columns, kParameters));
   const auto minimum = torch::randn({kParameters});
   const auto noise = torch::randn({kParameters});
   auto parameters = torch::zeros({kParameters});
@@ -82,10 +102,10 @@ void posterior(const Settings& settings, Rows& rows) {
   print("sample", swag.sample());
 }
 
-void regression(const Settings& settings, Rows& rows) {
+void regression(const Settings& settings) {
   constexpr std::int64_t kWidth = 256;  // the last is the target
   const std::int64_t samples = (settings.mib << 20) / (4 * kWidth);
-  RowStore data = rows.make("samples", samples, kWidth);
+  RowStore data = make(settings, "samples", samples, kWidth);
   const auto truth = torch::randn({kWidth - 1});
   const auto block = torch::randn({kRowsAtOnce, kWidth});
   for (std::int64_t at = 0; at < samples; at += kRowsAtOnce) {
@@ -116,11 +136,11 @@ void regression(const Settings& settings, Rows& rows) {
 }
 
 // A rolled-up sheet in 64 dimensions, slightly off it.
-void surface(const Settings& settings, Rows& rows) {
+void surface(const Settings& settings) {
   constexpr std::int64_t kWidth = 64;
   const std::int64_t points =
       std::max<std::int64_t>(kRowsAtOnce, (settings.mib << 20) / (4 * kWidth));
-  RowStore data = rows.make("points", points, kWidth);
+  RowStore data = make(settings, "points", points, kWidth);
   const auto frame = std::get<0>(torch::linalg_qr(torch::randn({kWidth, 3})));
   for (std::int64_t at = 0; at < points; at += kRowsAtOnce) {
     const std::int64_t count = std::min(points - at, kRowsAtOnce);
@@ -132,7 +152,7 @@ void surface(const Settings& settings, Rows& rows) {
         .slice(0, at, at + count)
         .copy_(roll.matmul(frame.t()) + 1e-3 * torch::randn({count, kWidth}));
   }
-  const auto gmra = Gmra::build(data, rows.path_of("leaves"),
+  const auto gmra = Gmra::build(data, path_of(settings, "leaves"),
                                 {.levels = 5, .smallest = 64, .dimension = 3});
   if (!gmra) end_for(gmra.error());
   double missed = 0, all = 0;
@@ -172,10 +192,13 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   at::set_num_threads(1);
   torch::manual_seed(5);
-  Rows rows(settings);
+  std::atexit(remove_files);  // end_for(), too
+  for (const int end : {SIGINT, SIGTERM}) {
+    if (std::signal(end, end_by_signal) == SIG_IGN) std::signal(end, SIG_IGN);
+  }
   const torch::NoGradGuard no_grad;
   const std::string job = app.get_subcommands().front()->get_name();
-  if (job == "posterior") posterior(settings, rows);
-  if (job == "regression") regression(settings, rows);
-  if (job == "surface") surface(settings, rows);
+  if (job == "posterior") posterior(settings);
+  if (job == "regression") regression(settings);
+  if (job == "surface") surface(settings);
 }

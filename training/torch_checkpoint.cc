@@ -4,12 +4,12 @@
 
 #include <cstring>
 #include <deque>
-#include <map>
 #include <unordered_map>
 
 #include "traces/libtorch.h"
 #include "training/copy_pieces.h"
 #include "training/torch_optimizer.h"
+#include "training/torch_pieces.h"
 
 namespace thermocline {
 namespace {
@@ -21,14 +21,15 @@ ByteSpan bytes_of(const void* data, std::size_t size) {
   return {static_cast<const std::uint8_t*>(data), size};
 }
 
-Error another_job(const std::string& name, const std::string& why) {
-  return invalid("the checkpoint is of another job: \"" + name + "\" " + why +
-                 "; resume with the model and the optimizer that it was saved "
-                 "from, or use another pool");
+// Its memory holds its values, one after the other: they are not negated or
+// conjugated when they are read.
+bool lies_flat(const torch::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.is_contiguous() && !tensor.is_neg() &&
+         !tensor.is_conj();
 }
 
 bool is_filled(const torch::Tensor& tensor) {
-  return tensor.defined() && tensor.is_contiguous() && tensor.is_cpu();
+  return tensor.defined() && lies_flat(tensor);
 }
 
 // Requires: it is there, and has the size.
@@ -58,16 +59,20 @@ struct TrainingState::Parts {
   std::deque<torch::Tensor> held;
   std::deque<std::string> texts;
 
-  void put(std::vector<Piece>& to, const std::string& name,
-           const torch::Tensor& tensor) {
-    if (!tensor.defined()) return;
-    // Most are: three calls through the dispatcher saved, of a small tensor the
+  Status put(std::vector<Piece>& to, const std::string& name,
+             const torch::Tensor& tensor) {
+    if (!tensor.defined()) return {};
+    if (auto ok = check_savable(name, tensor); !ok) return ok;
+    // Most do: three calls through the dispatcher saved, of a small tensor the
     // larger part.
-    const bool as_it_is = tensor.is_cpu() && tensor.is_contiguous();
-    held.push_back(as_it_is ? tensor : tensor.detach().cpu().contiguous());
+    held.push_back(
+        lies_flat(tensor)
+            ? tensor
+            : tensor.detach().cpu().resolve_conj().resolve_neg().contiguous());
     const torch::Tensor& flat = held.back();
     to.push_back({name, tensor_type_name(flat), flat.sizes().vec(),
                   bytes_of(flat.data_ptr(), flat.nbytes()), 0});
+    return {};
   }
   void put(std::vector<Piece>& to, const std::string& name, std::string text) {
     texts.push_back(std::move(text));
@@ -76,8 +81,6 @@ struct TrainingState::Parts {
   }
   Status put(std::vector<Piece>& to, const std::string& name,
              torch::optim::Optimizer& optimizer);
-  Status restore(const Restored& from, const std::string& name,
-                 torch::optim::Optimizer& optimizer);
   // A checkpoint is put back in this order, the tensors' memory before the
   // last.
   Status check(const Restored& from) const;
@@ -89,10 +92,16 @@ struct TrainingState::Parts {
 Status TrainingState::Parts::put(std::vector<Piece>& to,
                                  const std::string& name,
                                  torch::optim::Optimizer& optimizer) {
+  for (const auto& group : optimizer.param_groups()) {
+    for (const auto& param : group.params()) {
+      if (auto ok = check_savable(name + "'s parameter", param); !ok) return ok;
+    }
+  }
   const std::string prefix = name + ".state.";
+  Status status;
   OptimizerVisitor visitor;
   visitor.tensor = [&](const std::string& part, torch::Tensor& tensor) {
-    put(to, prefix + part, tensor);
+    if (auto ok = put(to, prefix + part, tensor); !ok) status = ok;
   };
   visitor.number = [&](const std::string& part, std::int64_t& number) {
     to.push_back({prefix + part, "int64", {}, bytes_of(&number, 8), 0});
@@ -100,53 +109,14 @@ Status TrainingState::Parts::put(std::vector<Piece>& to,
   if (auto ok = visit_state(optimizer, create_none, visitor); !ok) {
     return ok.error().within(name);
   }
+  if (!status) return status;
   auto options = optimizer_options(optimizer);
   if (!options) return options.error().within(name);
   put(to, name + ".options", *std::move(options));
+  auto layout = optimizer_layout(optimizer);
+  if (!layout) return layout.error().within(name);
+  put(to, name + ".layout", *std::move(layout));
   return {};
-}
-
-Status TrainingState::Parts::restore(const Restored& from,
-                                     const std::string& name,
-                                     torch::optim::Optimizer& optimizer) {
-  const Piece* options = from.find(name + ".options");
-  if (options == nullptr) return another_job(name + ".options", "is missing");
-  const std::string text(options->bytes.begin(), options->bytes.end());
-  if (auto ok = set_optimizer_options(optimizer, text); !ok) {
-    return ok.error().within(name);
-  }
-  std::map<std::string, const Piece*> saved;
-  const std::string prefix = name + ".state.";
-  for (const Piece& piece : from.pieces) {
-    if (piece.name.starts_with(prefix)) {
-      saved[piece.name.substr(prefix.size())] = &piece;
-    }
-  }
-  clear_state(optimizer);
-  if (saved.empty()) return {};
-  Status status;
-  OptimizerVisitor visitor;
-  visitor.tensor = [&](const std::string& part, torch::Tensor& tensor) {
-    const auto at = saved.find(part);
-    if (at == saved.end()) return;
-    auto made = tensor_of(*at->second);
-    if (made) tensor = *made;
-    if (!made) status = made.error();
-  };
-  visitor.number = [&](const std::string& part, std::int64_t& number) {
-    const auto at = saved.find(part);
-    if (at != saved.end() && at->second->bytes.size() == 8) {
-      std::memcpy(&number, at->second->bytes.data(), 8);
-    }
-  };
-  const auto was_there = [&](const std::string& parameter) {
-    const auto at = saved.lower_bound(parameter);
-    return at != saved.end() && at->first.starts_with(parameter);
-  };
-  if (auto ok = visit_state(optimizer, was_there, visitor); !ok) {
-    return ok.error().within(name);
-  }
-  return status;
 }
 
 TrainingState::TrainingState() : parts_(std::make_unique<Parts>()) {}
@@ -187,12 +157,7 @@ Result<std::vector<Piece>> TrainingState::pieces() {
   all.texts.clear();
   std::vector<Piece> out;
   for (const auto& [name, tensor] : all.tensors) {
-    if (tensor->defined() && tensor_type_name(*tensor) == "bytes") {
-      return unsupported("\"" + name + "\" is of type " +
-                         std::string(tensor->dtype().name()) +
-                         ", which cannot be saved; convert it first");
-    }
-    all.put(out, name, *tensor);
+    if (auto ok = all.put(out, name, *tensor); !ok) return ok.error();
   }
   for (const auto& number : all.numbers) {
     out.push_back(
@@ -204,7 +169,8 @@ Result<std::vector<Piece>> TrainingState::pieces() {
          .bytes = bytes_of(&order->state(), sizeof(DataOrder::State))});
   }
   for (const auto& name : all.generators) {
-    all.put(out, name, at::detail::getDefaultCPUGenerator().get_state());
+    const auto state = at::detail::getDefaultCPUGenerator().get_state();
+    if (auto ok = all.put(out, name, state); !ok) return ok.error();
   }
   for (const auto& [name, optimizer] : all.optimizers) {
     if (auto ok = all.put(out, name, *optimizer); !ok) return ok.error();
@@ -213,6 +179,8 @@ Result<std::vector<Piece>> TrainingState::pieces() {
 }
 
 Result<LivePieces> TrainingState::live() {
+  auto all = pieces();
+  if (!all) return all.error();
   std::unordered_map<const void*, torch::Tensor> owned;
   const auto own = [&](const torch::Tensor& tensor) {
     if (tensor.defined() && tensor.nbytes() > 0 && !tensor.is_inference()) {
@@ -230,8 +198,6 @@ Result<LivePieces> TrainingState::live() {
       return ok.error().within(name);
     }
   }
-  auto all = pieces();
-  if (!all) return all.error();
   struct Watched {
     std::string name;
     torch::Tensor tensor;
@@ -273,8 +239,10 @@ Status TrainingState::Parts::check(const Restored& from) const {
     if (!tensor->defined() && from.find(name) == nullptr) continue;
     if (auto ok = has(name, 0); !ok) return ok;
     const Piece& piece = *from.find(name);
-    if (tensor->defined() && (piece.shape != tensor->sizes().vec() ||
-                              piece.type != tensor_type_name(*tensor))) {
+    if (!tensor->defined()) continue;
+    if (auto ok = check_savable(name, *tensor); !ok) return ok;
+    if (piece.shape != tensor->sizes().vec() ||
+        piece.type != tensor_type_name(*tensor)) {
       return another_job(name, "has another shape or type");
     }
   }
@@ -314,7 +282,10 @@ Status TrainingState::Parts::begin(const Restored& from) {
     }
   }
   for (const auto& [name, optimizer] : optimizers) {
-    if (auto ok = restore(from, name, *optimizer); !ok) return ok;
+    if (auto ok = check_optimizer(from, name, *optimizer); !ok) return ok;
+  }
+  for (const auto& [name, optimizer] : optimizers) {
+    if (auto ok = restore_optimizer(from, name, *optimizer); !ok) return ok;
   }
   return {};
 }

@@ -49,7 +49,8 @@ class TrainingState {
   /// Parameters and buffers, as "NAME.0.weight". Requires, here and below: no
   /// two things are added under one name.
   void add(const std::string& name, torch::nn::Module& module);
-  /// State and options: "NAME.state.GROUP.INDEX.PART", "NAME.options".
+  /// State and options: "NAME.state.GROUP.INDEX.PART", "NAME.options"; and in
+  /// "NAME.layout" its kind and how many parameters each group has.
   void add(const std::string& name, torch::optim::Optimizer& optimizer);
   /// Restored in place when defined, else made. On the CPU.
   void add(const std::string& name, at::Tensor& tensor);
@@ -70,7 +71,8 @@ class TrainingState {
 
   /// Puts a checkpoint back. Checked as a whole first: on an error nothing has
   /// changed but, for kCorrupt options, the optimizer. Errors: kInvalid when
-  /// it is of another job (a name missing, another shape or type).
+  /// it is of another job (a name missing, another shape or type, another kind
+  /// of optimizer or other groups); kUnsupported as pieces().
   Status restore(const Restored& from);
 
   /// The pool at `path`; a new one, large enough for this state with all that

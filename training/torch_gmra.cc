@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
 #include <optional>
 
 #include "traces/libtorch.h"
@@ -10,8 +13,11 @@ namespace {
 // Below this share of the largest, a direction is what rounding left.
 constexpr double kNothing = 1e-5;
 
-// Points are read so many at a time.
+// Rows are read so many at a time, and written: each sync waits for the disk.
 constexpr std::size_t kBatch = 4096;
+
+// Beyond it, squares and sums of floats may overflow.
+constexpr double kLargest = 1e30;
 
 struct Affine {
   torch::Tensor mean;   // (D)
@@ -30,6 +36,37 @@ void each_batch(const RowStore& points, const Cell& cell, Use use) {
     use(points.gather(
         numbers(cell.points, at, std::min(kBatch, cell.points.size() - at))));
   }
+}
+
+// A NaN is near nothing, so no cell would take it.
+Status check_values(const RowStore& points) {
+  const auto wild = [](const torch::Tensor& rows) {
+    return !(rows.abs().max().item<double>() <= kLargest);
+  };
+  constexpr auto batch = static_cast<std::int64_t>(kBatch);
+  for (std::int64_t at = 0; at < points.rows(); at += batch) {
+    const auto end = std::min(points.rows(), at + batch);
+    if (!wild(points.all().slice(0, at, end))) continue;
+    while (!wild(points.row(at))) ++at;
+    return invalid("row " + std::to_string(at) +
+                   " of the points has a value that is not a number, infinite, "
+                   "or beyond 1e30; leave it out, or scale the data");
+  }
+  return {};
+}
+
+// Asked millions of times: calls through LibTorch's dispatcher took nine tenths
+// of all.
+CoverTree::Distance distance_of(const RowStore& points) {
+  const auto all = points.all();
+  return [data = all.data_ptr<float>(), stride = all.stride(0),
+          width = all.size(1)](std::int64_t a, std::int64_t b) {
+    const float* x = data + a * stride;
+    const float* y = data + b * stride;
+    return std::sqrt(std::transform_reduce(
+        x, x + width, y, 0.0, std::plus<>(),
+        [](double u, double v) { return (u - v) * (u - v); }));
+  };
 }
 
 // Singular values of points less their mean, by whichever of the two Gram
@@ -96,16 +133,13 @@ torch::Tensor difference(const torch::Tensor& parent,
 
 struct Gmra::Parts {
   struct Node {
-    torch::Tensor mean, wavelets, translation;
-    torch::Tensor basis;    // undefined for a leaf: it lies in `leaves`
-    std::int64_t row = 0;   // of a leaf: its first vector in there
-    std::int64_t size = 0;  // of its basis
+    torch::Tensor mean, translation, basis, wavelets;
   };
   const RowStore* points = nullptr;
   std::optional<CoverTree> tree;
   std::vector<Node> nodes;
   std::vector<std::int64_t> leaf_of;  // for each point
-  std::optional<RowStore> leaves;     // a basis vector a row
+  std::optional<RowStore> leaves;     // what their nodes refer to
 
   Node& node(std::int64_t cell) {
     return nodes[static_cast<std::size_t>(cell)];
@@ -113,12 +147,29 @@ struct Gmra::Parts {
   const Cell& cell(std::int64_t number) const {
     return tree->cells()[static_cast<std::size_t>(number)];
   }
-  torch::Tensor basis(std::int64_t number) {
-    const Node& one = node(number);
-    if (one.basis.defined()) return one.basis;
-    return leaves->all().slice(0, one.row, one.row + one.size).t();
-  }
+  // Moves a leaf's node to rows of `leaves` from `row`. Returns: how many.
+  std::int64_t store(Node& leaf, std::int64_t row);
+  Status let_go(std::int64_t first, std::int64_t end);
 };
+
+std::int64_t Gmra::Parts::store(Node& leaf, std::int64_t row) {
+  const auto all =
+      torch::cat({leaf.mean.unsqueeze(0), leaf.translation.unsqueeze(0),
+                  leaf.basis.t(), leaf.wavelets.t()});
+  const auto directions = leaf.basis.size(1);
+  auto rows = leaves->all().slice(0, row, row + all.size(0));
+  rows.copy_(all);
+  leaf = {rows[0], rows[1], rows.slice(0, 2, 2 + directions).t(),
+          rows.slice(0, 2 + directions).t()};
+  return all.size(0);
+}
+
+Status Gmra::Parts::let_go(std::int64_t first, std::int64_t end) {
+  if (end == first) return {};
+  if (auto ok = leaves->sync(first, end - first); !ok) return ok;
+  leaves->let_go(first, end - first);
+  return {};
+}
 
 Gmra::Gmra(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Gmra::Gmra(Gmra&&) noexcept = default;
@@ -132,22 +183,21 @@ Result<Gmra> Gmra::build(const RowStore& points, const std::string& leaf_path,
         "levels is 0 to 40, smallest and dimension 1 or more, energy 0 to 1");
   }
   const torch::NoGradGuard no_grad;
+  if (auto ok = check_values(points); !ok) return ok.error();
   auto parts = std::make_unique<Parts>();
   parts->points = &points;
-  parts->tree.emplace(
-      points.rows(),
-      [&](std::int64_t a, std::int64_t b) {
-        return (points.row(a) - points.row(b)).norm().item<double>();
-      },
-      static_cast<int>(options.levels), options.smallest);
+  parts->tree.emplace(points.rows(), distance_of(points),
+                      static_cast<int>(options.levels), options.smallest);
   const auto& cells = parts->tree->cells();
   parts->nodes.resize(cells.size());
   parts->leaf_of.resize(static_cast<std::size_t>(points.rows()));
   std::int64_t leaf_rows = 0;
   for (const Cell& cell : cells) {
     if (!cell.children.empty()) continue;
-    leaf_rows += std::min({static_cast<std::int64_t>(cell.points.size()),
-                           options.dimension, points.width()});
+    // Its mean, its translation, and at most so many directions, twice.
+    leaf_rows +=
+        2 + 2 * std::min({static_cast<std::int64_t>(cell.points.size()),
+                          options.dimension, points.width()});
   }
   auto leaves = leaf_path.empty()
                     ? RowStore::in_memory(leaf_rows, points.width())
@@ -155,7 +205,7 @@ Result<Gmra> Gmra::build(const RowStore& points, const std::string& leaf_path,
   if (!leaves) return leaves.error();
   parts->leaves.emplace(*std::move(leaves));
 
-  std::int64_t row = 0;
+  std::int64_t row = 0, durable = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i);
     Parts::Node& node = parts->nodes[i];
@@ -163,10 +213,10 @@ Result<Gmra> Gmra::build(const RowStore& points, const std::string& leaf_path,
     const bool same = cells[i].parent >= 0 &&
                       parts->cell(cells[i].parent).children.size() == 1;
     const auto [mean, basis] = same ? Affine{parts->node(cells[i].parent).mean,
-                                             parts->basis(cells[i].parent)}
+                                             parts->node(cells[i].parent).basis}
                                     : approximate(points, cells[i], options);
     node.mean = mean;
-    node.size = basis.size(1);
+    node.basis = basis.contiguous();
     if (same) {
       node.wavelets = basis.slice(1, 0, 0);
       node.translation = torch::zeros_like(mean);
@@ -174,24 +224,20 @@ Result<Gmra> Gmra::build(const RowStore& points, const std::string& leaf_path,
       node.wavelets = basis;
       node.translation = mean;
     } else {
-      const auto above = parts->basis(cells[i].parent);
-      node.wavelets = difference(above, basis);
-      node.translation =
-          without(above, mean - parts->node(cells[i].parent).mean);
+      const Parts::Node& above = parts->node(cells[i].parent);
+      node.wavelets = difference(above.basis, basis);
+      node.translation = without(above.basis, mean - above.mean);
     }
-    if (!cells[i].children.empty()) {
-      node.basis = basis.contiguous();
-      continue;
-    }
+    if (!cells[i].children.empty()) continue;
     for (const auto point : cells[i].points) {
       parts->leaf_of[static_cast<std::size_t>(point)] = number;
     }
-    node.row = row;
-    parts->leaves->all().slice(0, row, row + node.size).copy_(basis.t());
-    if (auto ok = parts->leaves->sync(row, node.size); !ok) return ok.error();
-    parts->leaves->let_go(row, node.size);
-    row += node.size;
+    row += parts->store(node, row);
+    if (row - durable < static_cast<std::int64_t>(kBatch)) continue;
+    if (auto ok = parts->let_go(durable, row); !ok) return ok.error();
+    durable = row;
   }
+  if (auto ok = parts->let_go(durable, row); !ok) return ok.error();
   return Gmra(std::move(parts));
 }
 
@@ -200,7 +246,7 @@ torch::Tensor Gmra::mean(std::int64_t cell) const {
   return parts_->node(cell).mean;
 }
 torch::Tensor Gmra::basis(std::int64_t cell) const {
-  return parts_->basis(cell);
+  return parts_->node(cell).basis;
 }
 torch::Tensor Gmra::wavelets(std::int64_t cell) const {
   return parts_->node(cell).wavelets;
@@ -220,9 +266,8 @@ std::vector<std::int64_t> Gmra::path(std::int64_t point) const {
 }
 
 torch::Tensor Gmra::project(std::int64_t cell, const torch::Tensor& x) const {
-  const auto basis = parts_->basis(cell);
-  const auto& mean = parts_->node(cell).mean;
-  return mean + basis.matmul(basis.t().matmul(x - mean));
+  const Parts::Node& node = parts_->node(cell);
+  return node.mean + node.basis.matmul(node.basis.t().matmul(x - node.mean));
 }
 
 // From the leaf up: x_c is the point as its cell c sees it, and x_p of the

@@ -1,6 +1,7 @@
 #include "training/torch_optimizer.h"
 
 #include <sstream>
+#include <utility>
 
 #include "traces/libtorch.h"
 
@@ -47,24 +48,12 @@ struct Visit {
   }
 };
 
-template <typename State>
-void visit_all(optim::Optimizer& optimizer,
-               const std::function<bool(const std::string&)>& create,
-               const OptimizerVisitor& visitor) {
-  auto& states = optimizer.state();
+// use("GROUP.INDEX.", parameter) for each.
+void each_parameter(optim::Optimizer& optimizer, const auto& use) {
   for (std::size_t g = 0; g < optimizer.param_groups().size(); ++g) {
     const auto& params = optimizer.param_groups()[g].params();
     for (std::size_t i = 0; i < params.size(); ++i) {
-      const std::string prefix =
-          std::to_string(g) + "." + std::to_string(i) + ".";
-      // LibTorch's own key.
-      const auto key = c10::guts::to_string(params[i].unsafeGetTensorImpl());
-      auto at = states.find(key);
-      if (at == states.end()) {
-        if (!create(prefix)) continue;
-        at = states.emplace(key, std::make_unique<State>()).first;
-      }
-      parts(static_cast<State&>(*at->second), Visit{visitor, prefix});
+      use(std::to_string(g) + "." + std::to_string(i) + ".", params[i]);
     }
   }
 }
@@ -75,25 +64,84 @@ Error not_supported() {
       "or Adagrad");
 }
 
+template <typename Kind>
+bool is(optim::Optimizer& optimizer) {
+  return dynamic_cast<Kind*>(&optimizer) != nullptr;
+}
+
+// use(kind's name, what it keeps for a parameter).
+Status of_kind(optim::Optimizer& optimizer, const auto& use) {
+  if (is<optim::SGD>(optimizer)) {
+    use("SGD", optim::SGDParamState());
+  } else if (is<optim::Adam>(optimizer)) {
+    use("Adam", optim::AdamParamState());
+  } else if (is<optim::AdamW>(optimizer)) {
+    use("AdamW", optim::AdamWParamState());
+  } else if (is<optim::RMSprop>(optimizer)) {
+    use("RMSprop", optim::RMSpropParamState());
+  } else if (is<optim::Adagrad>(optimizer)) {
+    use("Adagrad", optim::AdagradParamState());
+  } else {
+    return not_supported();
+  }
+  return {};
+}
+
 }  // namespace
 
 Status visit_state(optim::Optimizer& optimizer,
                    const std::function<bool(const std::string&)>& create,
                    const OptimizerVisitor& visitor) {
-  if (dynamic_cast<optim::SGD*>(&optimizer) != nullptr) {
-    visit_all<optim::SGDParamState>(optimizer, create, visitor);
-  } else if (dynamic_cast<optim::Adam*>(&optimizer) != nullptr) {
-    visit_all<optim::AdamParamState>(optimizer, create, visitor);
-  } else if (dynamic_cast<optim::AdamW*>(&optimizer) != nullptr) {
-    visit_all<optim::AdamWParamState>(optimizer, create, visitor);
-  } else if (dynamic_cast<optim::RMSprop*>(&optimizer) != nullptr) {
-    visit_all<optim::RMSpropParamState>(optimizer, create, visitor);
-  } else if (dynamic_cast<optim::Adagrad*>(&optimizer) != nullptr) {
-    visit_all<optim::AdagradParamState>(optimizer, create, visitor);
-  } else {
-    return not_supported();
-  }
-  return {};
+  return of_kind(optimizer, [&](const char*, auto empty) {
+    using State = decltype(empty);
+    auto& states = optimizer.state();
+    each_parameter(optimizer, [&](const std::string& prefix,
+                                  const torch::Tensor& parameter) {
+      // LibTorch's own key.
+      const auto key = c10::guts::to_string(parameter.unsafeGetTensorImpl());
+      auto at = states.find(key);
+      if (at == states.end()) {
+        if (!create(prefix)) return;
+        at = states.emplace(key, std::make_unique<State>()).first;
+      }
+      parts(static_cast<State&>(*at->second), Visit{visitor, prefix});
+    });
+  });
+}
+
+Result<std::map<std::string, std::vector<std::int64_t>>> optimizer_shapes(
+    optim::Optimizer& optimizer) {
+  std::map<std::string, std::vector<std::int64_t>> out;
+  const auto ok = of_kind(optimizer, [&](const char*, auto empty) {
+    each_parameter(optimizer, [&](const std::string& prefix,
+                                  const torch::Tensor& parameter) {
+      OptimizerVisitor visitor;
+      visitor.tensor = [&](const std::string& part, torch::Tensor&) {
+        out[part] = parameter.sizes().vec();
+      };
+      visitor.number = [&](const std::string& part, std::int64_t&) {
+        out[part] = {};
+      };
+      parts(empty, Visit{visitor, prefix});
+    });
+  });
+  if (!ok) return ok.error();
+  return out;
+}
+
+Result<std::string> optimizer_layout(optim::Optimizer& optimizer) {
+  std::string out;
+  const auto ok = of_kind(optimizer, [&](const char* kind, auto) {
+    out = std::string(kind) + " over ";
+    const char* between = "";
+    for (const auto& group : optimizer.param_groups()) {
+      out +=
+          std::exchange(between, " + ") + std::to_string(group.params().size());
+    }
+    out += " parameters";
+  });
+  if (!ok) return ok.error();
+  return out;
 }
 
 void clear_state(optim::Optimizer& optimizer) { optimizer.state().clear(); }
@@ -127,8 +175,9 @@ Status set_optimizer_options(optim::Optimizer& optimizer,
     return {};
   } catch (const std::exception&) {
     return corrupt(
-        "the options saved are of another kind of optimizer; resume with the "
-        "kind that it was saved from");
+        "the options saved are of another kind of optimizer, or of fewer "
+        "groups; resume with the kind and the groups that they were saved "
+        "from");
   }
 }
 

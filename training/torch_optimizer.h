@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "traces/result.h"
 
@@ -37,6 +39,14 @@ Status visit_state(torch::optim::Optimizer& optimizer,
                    const OptimizerVisitor& visitor);
 /// For `create`: none.
 inline bool create_none(const std::string&) { return false; }
+
+/// The shape of each part "GROUP.INDEX.PART" that it may keep: its parameter's,
+/// and none of a number. Errors: kUnsupported.
+Result<std::map<std::string, std::vector<std::int64_t>>> optimizer_shapes(
+    torch::optim::Optimizer& optimizer);
+/// Its kind, and how many parameters each group has: "Adam over 3 + 1
+/// parameters". Errors: kUnsupported.
+Result<std::string> optimizer_layout(torch::optim::Optimizer& optimizer);
 
 /// Forgets all state, as a new optimizer has none.
 void clear_state(torch::optim::Optimizer& optimizer);

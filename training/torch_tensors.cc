@@ -4,6 +4,7 @@
 
 #include "traces/libtorch.h"
 #include "training/torch_checkpoint.h"
+#include "training/torch_pieces.h"
 
 namespace thermocline {
 namespace {
@@ -30,6 +31,32 @@ std::string tensor_type_name(const torch::Tensor& tensor) {
     if (tensor.scalar_type() == type) return name;
   }
   return "bytes";
+}
+
+Status check_savable(const std::string& name, const torch::Tensor& tensor) {
+  const auto refuse = [&](const std::string& is, const char* remedy) {
+    return unsupported("\"" + name + "\" is " + is +
+                       ", which cannot be saved; " + remedy);
+  };
+  if (tensor.is_nested()) {
+    return refuse("nested", "save the tensors that it is made of (unbind())");
+  }
+  if (tensor.layout() != torch::kStrided) {
+    return refuse("sparse, or of another layout than a plain tensor's",
+                  "save its to_dense(), or its indices and values");
+  }
+  if (tensor.is_quantized()) {
+    return refuse("quantized", "save its int_repr(), scale and zero point");
+  }
+  if (tensor.is_meta()) {
+    return refuse("on the device meta, without memory",
+                  "give it memory first (empty_like() on the CPU)");
+  }
+  if (tensor_type_name(tensor) == "bytes") {
+    return refuse("of type " + std::string(tensor.dtype().name()),
+                  "convert it first");
+  }
+  return {};
 }
 
 Result<torch::Tensor> tensor_over(const Piece& piece) {

@@ -148,5 +148,48 @@ TEST_F(GmraTest, FromFilesItIsTheSameBitForBit) {
   EXPECT_FALSE(Gmra::build(store, folder.path() + "/leaves", {}));  // exists
 }
 
+// A row each: mean, translation, basis, wavelets.
+TEST_F(GmraTest, AllOfALeafLiesInTheFile) {
+  const PoolFolder folder;
+  std::vector<torch::Tensor> leaves;
+  {
+    const auto gmra = Gmra::build(store, folder.path() + "/leaves", {});
+    ASSERT_TRUE(gmra) << gmra.error().message;
+    const auto& cells = gmra->tree().cells();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!cells[i].children.empty()) continue;
+      const auto leaf = static_cast<std::int64_t>(i);
+      leaves.push_back(torch::cat(
+          {gmra->mean(leaf).unsqueeze(0), gmra->translation(leaf).unsqueeze(0),
+           gmra->basis(leaf).t(), gmra->wavelets(leaf).t()}));
+    }
+  }
+  const auto file = RowStore::open(folder.path() + "/leaves");
+  ASSERT_TRUE(file) << file.error().message;
+  const auto wanted = torch::cat(leaves);
+  ASSERT_GT(leaves.size(), 20u);
+  EXPECT_TRUE(torch::equal(file->all().slice(0, 0, wanted.size(0)), wanted));
+}
+
+TEST_F(GmraTest, ValuesThatAreNearNothingAreRefusedByTheirRow) {
+  for (const float value : {NAN, INFINITY, -INFINITY, 2e30F}) {
+    store.all().copy_(data);
+    store.row(77)[3] = value;
+    const auto gmra = Gmra::build(store, "", {});
+    ASSERT_FALSE(gmra) << value;
+    EXPECT_EQ(gmra.error().code, Error::Code::kInvalid);
+    EXPECT_THAT(gmra.error().message, testing::HasSubstr("row 77 of"));
+  }
+  // Large ones that are not refused: their squares are beyond a float.
+  store.all().copy_(1e28 * data);
+  const auto gmra = Gmra::build(store, "", {});
+  ASSERT_TRUE(gmra) << gmra.error().message;
+  for (std::int64_t point = 0; point < kPoints; point += 11) {
+    const auto back =
+        gmra->inverse(gmra->path(point), gmra->transform(point)) / 1e28;
+    EXPECT_LT((back - data[point]).norm().item<double>(), 1);
+  }
+}
+
 }  // namespace
 }  // namespace thermocline

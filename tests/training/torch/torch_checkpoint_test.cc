@@ -264,13 +264,14 @@ TEST(TorchCheckpoint, LbfgsIsRefused) {
 
 TEST(TorchCheckpoint, TensorsOfEveryTypeAndLayout) {
   const PoolFolder folder;
-  std::vector<torch::Tensor> all{torch::randn({3, 4}).t(),  // not contiguous
-                                 torch::arange(5),
-                                 torch::tensor({true, false}),
-                                 torch::scalar_tensor(2.5),
-                                 torch::empty({0, 3}),
-                                 torch::randn({3}).to(torch::kBFloat16),
-                                 torch::randn({2}, torch::kComplexFloat)};
+  std::vector<torch::Tensor> all{
+      torch::randn({3, 4}).t(),  // not contiguous
+      torch::arange(5), torch::tensor({true, false}), torch::scalar_tensor(2.5),
+      torch::empty({0, 3}), torch::randn({3}).to(torch::kBFloat16),
+      torch::randn({2}, torch::kComplexFloat),
+      // Negated and conjugated when they are read.
+      torch::_neg_view(torch::ones({3})),
+      torch::randn({2}, torch::kComplexFloat).conj()};
   std::vector<torch::Tensor> wanted, back(all.size());
   for (const auto& one : all) wanted.push_back(one.clone());
   TrainingState state, other;
@@ -286,6 +287,49 @@ TEST(TorchCheckpoint, TensorsOfEveryTypeAndLayout) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_TRUE(torch::equal(all[i], wanted[i])) << i;
     EXPECT_TRUE(torch::equal(back[i], wanted[i])) << i;
+  }
+}
+
+TEST(TorchCheckpoint, TensorsThatAreNoPlainArraysAreRefusedByName) {
+  const PoolFolder folder;
+  torch::Tensor dense = torch::eye(3);
+  TrainingState plain;
+  plain.add("it", dense);
+  auto pool = plain.open_pool(folder.path() + "/pool");
+  ASSERT_TRUE(pool && pool->save(*plain.pieces(), 1));
+  const std::vector<std::pair<const char*, torch::Tensor>> all{
+      {"sparse", torch::eye(3).to_sparse()},
+      {"sparse", torch::eye(3).to_sparse_csr()},
+      {"sparse", torch::eye(3).to_mkldnn()},
+      {"quantized",
+       torch::quantize_per_tensor(torch::eye(3), 0.1, 0, torch::kQInt8)},
+      {"without memory", torch::empty({3, 3}, torch::kMeta)},
+      {"nested", torch::nested::as_nested_tensor({torch::eye(3)})},
+      {"convert it", torch::zeros({3, 3}, torch::kComplexHalf)}};
+  for (const auto& [why, tensor] : all) {
+    torch::Tensor it = tensor;
+    TrainingState state;
+    state.add("it", it);
+    const auto expect = [&](const Status& refused) {
+      ASSERT_FALSE(refused) << why;
+      EXPECT_EQ(refused.error().code, Error::Code::kUnsupported);
+      EXPECT_THAT(refused.error().message,
+                  AllOf(HasSubstr("\"it\" is "), HasSubstr(why)));
+    };
+    const auto pieces = state.pieces();
+    ASSERT_FALSE(pieces) << why;
+    expect(pieces.error());
+    expect(state.open_pool(folder.path() + "/other").error());
+    expect(state.resume(*pool).error());
+    // Nor as what an optimizer is over.
+    if (it.is_quantized() || it.is_complex()) continue;
+    optim::SGD optimizer({it}, optim::SGDOptions(0.1));
+    TrainingState other;
+    other.add("optimizer", optimizer);
+    const auto live = other.live();
+    ASSERT_FALSE(live) << why;
+    EXPECT_THAT(live.error().message,
+                HasSubstr("\"optimizer's parameter\" is"));
   }
 }
 

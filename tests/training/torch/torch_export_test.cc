@@ -130,6 +130,19 @@ TEST_F(TorchExport, RefusesWhatItCannotDo) {
   EXPECT_TRUE(write({.existing = Existing::kReplace}));
 }
 
+// The newest was exported all the same, and that is said.
+TEST_F(TorchExport, TheProgramSaysWhatItTookPastDamage) {
+  pool.reset();
+  const std::string path = folder.path() + "/pool";
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(head_offset(1)))
+      .put('x');
+  ASSERT_EQ(shell(EXPORT " " + path + " -o " + file()), 0) << said();
+  EXPECT_THAT(said(), HasSubstr("head page 1 is damaged"));
+  EXPECT_THAT(said(), HasSubstr("step 12 is the newest that is whole"));
+  EXPECT_EQ(said().find("an older one"), std::string::npos);
+}
+
 TEST_F(TorchExport, TheProgramWritesWhatPythonLoads) {
   pool.reset();
   const std::string program = EXPORT " " + folder.path() + "/pool -o " + file();
