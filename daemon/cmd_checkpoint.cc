@@ -1,10 +1,13 @@
 // thermocline checkpoint: what a pool of checkpoints holds, whether it is
 // whole, and one of them as a file for LibTorch or Python.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "daemon/commands.h"
 #include "daemon/printable.h"
@@ -127,25 +130,56 @@ Status list(const Arguments& arguments) {
   return {};
 }
 
-// Fails when what a job would go on from is not the newest, or not there.
+// What is wrong with the pool, and what can be had of it all the same.
+Error damaged(const std::string& pool, const std::vector<std::string>& damage,
+              const std::vector<std::string>& whole) {
+  std::string message = pool + " is damaged";
+  for (const auto& line : damage) message += "; " + line;
+  std::string can;
+  for (const auto& one : whole) can += (can.empty() ? "" : ", ") + one;
+  return corrupt(message + "; can be restored: " + can);
+}
+
+// What restore() met on its way, and the slots that it had no need to look at.
+std::vector<std::string> all_damage(std::vector<std::string> met,
+                                    const std::vector<std::string>& troubles) {
+  for (const auto& line : troubles) {
+    const std::string slot = line.substr(0, line.find(':'));
+    const bool told = std::ranges::any_of(met, [&](const std::string& one) {
+      return one.starts_with(slot + ":") || one.starts_with(slot + " ");
+    });
+    if (!told) met.push_back(line);
+  }
+  return met;
+}
+
+// Fails when any slot that holds a checkpoint is damaged, or what tells where
+// they are.
 Status verify(const Arguments& arguments) {
   auto pool = CheckpointPool::open_to_read(arguments.pool);
   if (!pool) return pool.error();
   const auto all = pool->list();
   Work work(false, OnStop::kLeave);
   Json slots = Json::array();
+  std::vector<std::string> troubles, restorable;
   double done = 0;
   for (const auto& one : all) {
     work.show(done++ / static_cast<double>(all.size()),
               "checking slot " + std::to_string(one.slot));
     const auto whole = pool->verify(one.slot);
     work.clear();
+    // A job began to save there meanwhile.
+    if (!whole && whole.error().code == Error::Code::kNotFound) continue;
     Json told{{"slot", one.slot}, {"whole", whole.has_value()}};
     if (whole) {
-      told["checkpoint"] = one.contents.header.sequence;
-      told["step"] = one.contents.header.step;
+      const SlotHeader& header = one.contents.header;
+      told["checkpoint"] = header.sequence;
+      told["step"] = header.step;
+      restorable.push_back("step " + std::to_string(header.step) +
+                           " (export --slot " + std::to_string(one.slot) + ")");
     } else {
       told["trouble"] = whole.error().message;
+      troubles.push_back(whole.error().message);
     }
     slots.push_back(std::move(told));
     if (arguments.json) continue;
@@ -158,19 +192,18 @@ Status verify(const Arguments& arguments) {
   }
   const auto back = pool->restore();
   if (!back) return back.error().within(arguments.pool);
+  const auto damage = all_damage(back->damage, troubles);
   if (arguments.json) {
     const Json out{{"pool", arguments.pool},
                    {"checked", std::move(slots)},
                    {"goes_on_from_step", back->step},
-                   {"damage", back->damage}};
+                   {"damage", damage}};
     std::printf("%s\n", out.dump(2).c_str());
   } else {
     std::printf("a job goes on from step %ju\n", back->step);
   }
-  if (back->damage.empty()) return {};
-  std::string lines;
-  for (const auto& line : back->damage) lines += "; " + line;
-  return corrupt(arguments.pool + " is damaged" + lines);
+  if (damage.empty()) return {};
+  return damaged(arguments.pool, damage, restorable);
 }
 
 CLI::App* add_part(CLI::App& under, const char* name, const char* help,
@@ -200,8 +233,10 @@ void add_checkpoint(CLI::App& root, Outcome& outcome) {
   listing->add_flag("--json", arguments->json, "as JSON");
   auto* verifying = add_part(
       *command, "verify",
-      "Check every byte. A job may be saving meanwhile; the slot that it "
-      "writes is then told as damaged.",
+      "Check every byte. Ends with 1 when any checkpoint that should be there "
+      "is damaged, also an older one, and says which can be restored. A job "
+      "may be saving meanwhile; the slot that it writes may then be told as "
+      "damaged.",
       arguments, verify, outcome);
   verifying->add_flag("--json", arguments->json, "as JSON");
   auto* exporting = command->add_subcommand(

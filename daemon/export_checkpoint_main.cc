@@ -24,9 +24,9 @@ Status run(ExportSettings& s) {
                  : pool->restore_slot(static_cast<std::uint32_t>(s.slot));
   if (!from) return from.error().within(s.pool);
   if (stop_asked()) return stopped(s.out + " was not written");
-  for (const auto& line : from->damage) {
+  if (const auto damage = from->passed_over(); !damage.empty()) {
     work.clear();
-    std::fprintf(stderr, "note: %s; an older one is exported\n", line.c_str());
+    std::fprintf(stderr, "note: %s\n", damage.c_str());
   }
   ExportOptions options;
   options.prefix = s.prefix;

@@ -40,6 +40,8 @@ class Bandwidth {
 
   struct Use {
     Bytes taken = 0;  // by take() and take_now(), less what was given back
+    // By the clock on the wall: while at least one take() waited. Threads that
+    // wait at once do not add up.
     double waited_s = 0;
     std::string alone;  // why nobody shares out; empty while one does
   };

@@ -44,7 +44,7 @@ class FromDaemon final : public Bandwidth {
   void take(Bytes bytes) override {
     std::unique_lock hold(mutex_);
     use_.taken += bytes;
-    const auto begin = Clock::now();
+    if (waiting_++ == 0) waiting_since_ = Clock::now();
     bytes -= from_purse(bytes);
     while (bytes > 0) {
       const auto grant = ask(bytes, 0);
@@ -57,8 +57,8 @@ class FromDaemon final : public Bandwidth {
       hold.lock();
       bytes -= from_purse(bytes);
     }
-    use_.waited_s +=
-        std::chrono::duration<double>(Clock::now() - begin).count();
+    if (--waiting_ > 0) return;
+    use_.waited_s += waited_now();
   }
 
   Bytes take_now(Bytes bytes) override {
@@ -86,7 +86,9 @@ class FromDaemon final : public Bandwidth {
 
   Use use() const override {
     const std::scoped_lock hold(mutex_);
-    return use_;
+    Use out = use_;
+    if (waiting_ > 0) out.waited_s += waited_now();
+    return out;
   }
 
  private:
@@ -94,6 +96,10 @@ class FromDaemon final : public Bandwidth {
     Bytes bytes = 0;
     milliseconds wait{1};
   };
+
+  double waited_now() const {
+    return std::chrono::duration<double>(Clock::now() - waiting_since_).count();
+  }
 
   Bytes from_purse(Bytes bytes) {
     const Bytes out = std::min(bytes, purse_);
@@ -175,6 +181,8 @@ class FromDaemon final : public Bandwidth {
   std::optional<zmq::socket_t> socket_;
   Bytes purse_ = 0;  // granted, and not taken yet
   Use use_;
+  int waiting_ = 0;  // threads in take()
+  Clock::time_point waiting_since_{};
   Clock::time_point alone_until_{};
 };
 

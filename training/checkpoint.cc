@@ -1,8 +1,11 @@
 #include "training/checkpoint.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <random>
 
 #include "training/mapped_file.h"
@@ -31,16 +34,13 @@ Superblock new_superblock(const PoolOptions& pool) {
   return out;
 }
 
-// As far as there is one.
-Status first_page_can_be_read(const Medium& medium) {
-  return medium.loadable(0, std::min<Bytes>(kPoolPage, medium.bytes().size()));
-}
-
-bool first_page_is_empty(const Medium& medium) {
-  return first_page_can_be_read(medium) &&
-         std::ranges::all_of(medium.bytes().first(std::min<Bytes>(
-                                 kPoolPage, medium.bytes().size())),
-                             [](std::uint8_t byte) { return byte == 0; });
+// Whether the copy of the superblock there is as it is to be.
+bool is_superblock(const Medium& medium, Bytes offset,
+                   const Superblock& block) {
+  return medium.bytes().size() >= offset + kSuperblockBytes &&
+         medium.loadable(offset, kSuperblockBytes) &&
+         std::memcmp(medium.bytes().data() + offset,
+                     encode_superblock(block).data(), kSuperblockBytes) == 0;
 }
 
 Status check(const PoolOptions& pool) {
@@ -53,7 +53,9 @@ Status check(const PoolOptions& pool) {
                    std::to_string(pool.chunk_kib));
   }
   if (pool.slot_bytes == 0 || pool.slot_bytes > Bytes{1} << 50) {
-    return invalid("slot_bytes is " + std::to_string(pool.slot_bytes) +
+    // As the caller wrote it: -1, not 2^64 - 1.
+    return invalid("slot_bytes is " +
+                   std::to_string(static_cast<std::int64_t>(pool.slot_bytes)) +
                    "; CheckpointPool::slot_bytes_for() tells what a state "
                    "needs");
   }
@@ -67,13 +69,37 @@ Result<std::unique_ptr<Medium>> medium_of(const std::string& path,
   return std::unique_ptr<Medium>(*std::move(file));
 }
 
+// An error of opening it to write, which says so if it can be opened to read.
+Error can_be_read(const Error& why, const std::string& path) {
+  if (why.code != Error::Code::kPermission) return why;
+  const auto pool = CheckpointPool::open_to_read(path);
+  const auto is_there = [](const CheckpointPool::Listed& one) {
+    return one.trouble.empty();
+  };
+  if (!pool || std::ranges::none_of(pool->list(), is_there)) return why;
+  return permission(why.message +
+                    "; checkpoints in it can still be read and restored");
+}
+
 }  // namespace
 
 CheckpointPool::CheckpointPool(std::unique_ptr<Medium> medium,
                                const Superblock& block,
                                const SaveOptions& options, bool writable)
-    : medium_(std::move(medium)), block_(block), options_(options) {
+    : medium_(std::move(medium)),
+      block_(block),
+      options_(options),
+      opened_by_(::getpid()) {
+  if (!is_superblock(*medium_, 0, block_)) {
+    damage_.push_back("the superblock is damaged; its second copy serves");
+  }
+  if (medium_->bytes().size() < block_.pool_bytes()) {
+    damage_.push_back(
+        "the pool was cut short: " + std::to_string(medium_->bytes().size()) +
+        " bytes of " + std::to_string(block_.pool_bytes()));
+  }
   if (!writable) return;
+  write_superblocks();
   writer_ = std::make_unique<SlotWriter>(*medium_, block_, options_);
   last_sequence_ = highest_sequence(*medium_, block_);
 }
@@ -103,7 +129,7 @@ Result<CheckpointPool> CheckpointPool::create(const std::string& path,
 Result<CheckpointPool> CheckpointPool::open(const std::string& path,
                                             const SaveOptions& options) {
   auto medium = medium_of(path, MappedFile::Access::kWrite);
-  if (!medium) return medium.error();
+  if (!medium) return can_be_read(medium.error(), path);
   if (MappedFile::is_device(path) && first_page_is_empty(**medium)) {
     return not_found(path + " has no pool yet; create one");
   }
@@ -167,9 +193,15 @@ Result<CheckpointPool> CheckpointPool::take(std::unique_ptr<Medium> medium,
     return invalid("thread_kib is " + std::to_string(options.thread_kib) +
                    "; 0 or more can be had");
   }
-  if (auto ok = first_page_can_be_read(*medium); !ok) return ok.error();
-  const auto block = decode_superblock(medium->bytes());
+  const auto block = read_superblock(*medium);
   if (!block) return block.error();
+  const Bytes size = medium->bytes().size();
+  if (writable && size < block->pool_bytes()) {
+    return corrupt("it was cut short: " + std::to_string(size) + " bytes of " +
+                   std::to_string(block->pool_bytes()) +
+                   "; export what is left of it (thermocline checkpoint verify "
+                   "tells), and begin a new one");
+  }
   return CheckpointPool(std::move(medium), *block, options, writable);
 }
 
@@ -179,9 +211,29 @@ Bytes CheckpointPool::slot_bytes_for(std::span<const Piece> pieces,
                                     static_cast<Bytes>(pool.chunk_kib) * 1024);
 }
 
+// Those that are not as they are to be; also the second one of a new pool,
+// which is whole before it. One is right all the time, so a crash does no harm,
+// and a copy that cannot be written is no reason not to save.
+void CheckpointPool::write_superblocks() {
+  const auto page = encode_superblock(block_);
+  for (const Bytes offset : {Bytes{0}, kSecondSuperblock}) {
+    if (is_superblock(*medium_, offset, block_)) continue;
+    if (!medium_->storable(offset, kSuperblockBytes)) continue;
+    medium_->write(offset, ByteSpan(page).first(kSuperblockBytes));
+    medium_->fence();
+    static_cast<void>(medium_->sync(offset, kSuperblockBytes));
+  }
+}
+
 // Never the one that holds the newest whole checkpoint, nor one with a bad
 // block. Of the rest the oldest. Nothing: there is none.
 std::optional<std::uint32_t> CheckpointPool::choose_slot() {
+  // It may have been cut off since it was found whole.
+  if (whole_slot_ &&
+      !medium_->loadable(block_.slot_offset(*whole_slot_ + 1) - kPoolPage,
+                         kPoolPage)) {
+    whole_slot_.reset();
+  }
   if (!whole_slot_ && last_sequence_ > 0) {
     const Recovery found =
         recover(*medium_, block_, static_cast<unsigned>(options_.threads));
@@ -216,7 +268,8 @@ Status CheckpointPool::commit(const Head& head) {
   }
   medium_->write_word(offset, encode_head(block_.id, head));
   medium_->fence();
-  return medium_->sync(offset, 8);
+  if (auto ok = medium_->sync(offset, 8); !ok) return ok;
+  return medium_->findable();
 }
 
 void CheckpointPool::share(std::shared_ptr<Bandwidth> bandwidth) {
@@ -229,6 +282,11 @@ Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
   if (!writer_)
     return invalid(
         "the pool was opened to read; open it to write, to save into it");
+  if (::getpid() != opened_by_) {
+    return invalid(
+        "the pool was opened by process " + std::to_string(opened_by_) +
+        ", of which this one is a fork; save there, or into another pool");
+  }
   if (last_sequence_ >= kMaxSequence) {
     return invalid(
         "the pool has taken all the checkpoints it can count; begin a new one");

@@ -18,6 +18,8 @@
 // restore() and list() hand out points into it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -122,13 +124,15 @@ class CheckpointPool {
   static Result<CheckpointPool> create(const std::string& path,
                                        const PoolOptions& pool,
                                        const SaveOptions& options = {});
-  /// One that exists. Errors: kNotFound (also on a device whose first page is
-  /// empty), kPermission (it can still be opened
-  /// to read), kInvalid when another process has it open to write; kCorrupt
-  /// when it is no pool.
+  /// One that exists. Of its superblock there are two copies; a damaged one, or
+  /// one that an older program did not write, is written again. Errors:
+  /// kNotFound (also on a device whose first page is empty), kPermission,
+  /// kInvalid when another process has it open to write; kCorrupt when it is no
+  /// pool or was cut short.
   static Result<CheckpointPool> open(const std::string& path,
                                      const SaveOptions& options = {});
-  /// To list, verify and restore; a job may be writing it meanwhile.
+  /// To list, verify and restore; a job may be writing it meanwhile. Also a
+  /// pool that was cut short: what is left of it. Errors: as open().
   static Result<CheckpointPool> open_to_read(const std::string& path,
                                              const SaveOptions& options = {});
   /// A new one at the beginning of a medium, as on a device.
@@ -147,9 +151,12 @@ class CheckpointPool {
                               const PoolOptions& pool = {});
 
   /// The state is durable on return (as far as durability() goes). `step` is
-  /// the job's own. Errors: kInvalid when it does not fit or the pool was
-  /// opened to read; kIo; kCorrupt when bad blocks leave no slot for it. The
-  /// checkpoints before it are untouched then.
+  /// the job's own. Errors: kInvalid when it does not fit, a name or a shape is
+  /// too long (kMaxName, kMaxDimensions), the pool was opened to read or by
+  /// another process (of which this one is a fork: both would write the same
+  /// slots); kIo, also when the file was removed; kCorrupt when bad blocks, or
+  /// the file being cut short, leave no slot for it. The checkpoints before it
+  /// are untouched then.
   /// Cost: the first save to a pool that is not new, without restore(), reads
   /// its newest checkpoint: a damaged one is not kept in place of a whole one.
   Result<Saved> save(std::span<const Piece> pieces, std::uint64_t step);
@@ -214,6 +221,7 @@ class CheckpointPool {
                  const SaveOptions& options, bool writable);
   static Result<CheckpointPool> take(std::unique_ptr<Medium> medium,
                                      const SaveOptions& options, bool writable);
+  void write_superblocks();
   std::optional<std::uint32_t> choose_slot();
   Status commit(const Head& head);
   Restored restored(const SlotContents& contents) const;
@@ -223,6 +231,8 @@ class CheckpointPool {
   Superblock block_;
   SaveOptions options_;
   std::unique_ptr<SlotWriter> writer_;  // null: opened to read
+  pid_t opened_by_;
+  std::vector<std::string> damage_;  // met when it was opened, a line each
   std::uint64_t last_sequence_ = 0;
   // The newest slot that is known to be whole: restore() found it so, or a
   // save of this very object has been committed to it.

@@ -11,6 +11,9 @@ namespace {
 constexpr std::int64_t kStretch = 2;  // CheckFreq's
 constexpr int kCalmWindows = 4;
 constexpr std::size_t kRecentSaves = 8;
+constexpr double kLeastSlowdown = 0.0001;
+
+bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
 
 // Requires: not empty.
 double median(std::vector<double> values) {
@@ -45,6 +48,15 @@ std::int64_t slowdown_interval(const CheckpointCosts& costs,
   return at_least_one(costs.snapshot_s / (most_slowdown * costs.iteration_s));
 }
 
+CheckpointInterval::CheckpointInterval(const IntervalOptions& options)
+    : options_(options) {
+  // So written that it takes what is no number, too.
+  if (!(options_.most_slowdown >= kLeastSlowdown)) {
+    options_.most_slowdown = kLeastSlowdown;
+  }
+  options_.profile = std::max<std::int64_t>(options_.profile, 1);
+}
+
 std::int64_t CheckpointInterval::shortest() const {
   // One save is under way at a time here: BackgroundSaver waits for the last.
   return std::max({checkfreq_interval(costs_),
@@ -77,6 +89,7 @@ void CheckpointInterval::adapt() {
 
 bool CheckpointInterval::after_iteration(double seconds) {
   if (costs_.iteration_s == 0) {
+    if (!is_time(seconds)) return false;
     profiled_s_.push_back(seconds);
     if (profiled_s_.size() < static_cast<std::size_t>(options_.profile)) {
       return false;
@@ -85,7 +98,7 @@ bool CheckpointInterval::after_iteration(double seconds) {
     costs_.iteration_s = std::max(median(std::move(profiled_s_)), 1e-9);
   } else {
     ++since_save_;
-    window_s_ += seconds;
+    window_s_ += is_time(seconds) ? seconds : costs_.iteration_s;
     if (under_way_ || since_save_ < interval_) return false;
     if (interval_ > 0) adapt();
   }
@@ -97,7 +110,8 @@ bool CheckpointInterval::after_iteration(double seconds) {
 
 void CheckpointInterval::saved(double snapshot_s, double full_s) {
   under_way_ = false;
-  recent_.push_back({.snapshot_s = snapshot_s, .full_s = full_s});
+  recent_.push_back({.snapshot_s = is_time(snapshot_s) ? snapshot_s : 0,
+                     .full_s = is_time(full_s) ? full_s : 0});
   if (recent_.size() > kRecentSaves) recent_.pop_front();
   costs_.snapshot_s = costs_.full_s = 0;
   for (const auto& one : recent_) {

@@ -55,6 +55,8 @@ std::int64_t pccheck_interval(const CheckpointCosts& costs, int at_once,
 std::int64_t slowdown_interval(const CheckpointCosts& costs,
                                double most_slowdown);
 
+// Of a share below 0.0001, or that is no number, 0.0001 is taken: saves cannot
+// be free. Of a profile below 1, 1.
 struct IntervalOptions {
   double most_slowdown = 0.03;
   std::int64_t profile = 20;  // iterations without saves that are measured
@@ -70,15 +72,17 @@ struct IntervalOptions {
 
 class CheckpointInterval {
  public:
-  explicit CheckpointInterval(const IntervalOptions& options)
-      : options_(options) {}
+  explicit CheckpointInterval(const IntervalOptions& options);
 
   /// Call at the end of each iteration, with what it took (a save that began
-  /// in it included). Returns: whether to save now; then saved() or failed()
+  /// in it included). A time below 0 or that is no finite number is a broken
+  /// clock's: the profile leaves it out, and later the iteration counts with
+  /// the profile's time. Returns: whether to save now; then saved() or failed()
   /// is to follow, and it is false until one of them has.
   bool after_iteration(double seconds);
   /// Call when a save has been durable (BackgroundSaver::finished() tells):
-  /// what training waited for it, and what it took in all.
+  /// what training waited for it, and what it took in all (a broken clock's
+  /// times count as 0).
   void saved(double snapshot_s, double full_s);
   /// Call when it was not, and the job goes on all the same: one is due again
   /// after the interval, or at once where none is known yet.

@@ -92,7 +92,8 @@ Result<CheckpointPool::Copied> CheckpointPool::copy() {
     const auto before = newest();
     auto found = restore_into(into);
     const auto after = newest();
-    if ((!found || !found->damage.empty()) && after != before) continue;
+    const bool right = found && found->damage.size() == damage_.size();
+    if (!right && after != before) continue;
     if (!found) return found.error();
     if (after > found->sequence + block_.slots - 2) continue;
     out.restored = *std::move(found);
@@ -107,17 +108,19 @@ Result<CheckpointPool::Copied> CheckpointPool::copy() {
 }
 
 Result<Restored> CheckpointPool::taken(const Recovery& found) {
+  std::vector<std::string> damage = damage_;
+  damage.insert(damage.end(), found.damage.begin(), found.damage.end());
   if (found.newest) {
     whole_slot_ = found.newest->slot;
     Restored out = restored(*found.newest);
-    out.damage = found.damage;
+    out.damage = std::move(damage);
     return out;
   }
   if (found.damage.empty()) {
     return not_found("the pool has no checkpoint yet; save one first");
   }
   std::string message = "no checkpoint in the pool is whole";
-  for (const auto& line : found.damage) message += "; " + line;
+  for (const auto& line : damage) message += "; " + line;
   return corrupt(message + "; go on from a copy of the pool, or begin anew");
 }
 

@@ -74,11 +74,39 @@ int fill(int file, Bytes size, ByteSpan begin) {
   return ::fsync(file) == 0 ? 0 : errno;
 }
 
-Status access_failure(const std::string& path, int code) {
-  const Error error = file_failure("write", path, code);
-  if (error.code != Error::Code::kPermission) return error;
-  return permission(error.message +
-                    "; checkpoints in it can still be read and restored");
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+constexpr int kNoSuchFiles = -1;
+
+// A file without a name until it is whole. Returns: 0, errno, or kNoSuchFiles
+// where it can have none.
+int create_unnamed(const std::string& path, Bytes size, ByteSpan begin) {
+  const int file = ::open(folder_of(path).c_str(),
+                          O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return kNoSuchFiles;
+  int why = fill(file, size, begin);
+  const std::string unnamed = "/proc/self/fd/" + std::to_string(file);
+  if (why == 0 && ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(),
+                           AT_SYMLINK_FOLLOW) != 0) {
+    why = errno == EEXIST ? EEXIST : kNoSuchFiles;
+  }
+  ::close(file);
+  return why;
+}
+
+// Returns: 0, or errno.
+int create_beside(const std::string& path, Bytes size, ByteSpan begin) {
+  std::string temporary = path + ".XXXXXX";
+  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return errno;
+  int why = fill(file, size, begin);
+  ::close(file);
+  if (why == 0) why = put_in_place(temporary, path, Existing::kKeep);
+  if (why != 0) ::unlink(temporary.c_str());
+  return why;
 }
 
 }  // namespace
@@ -90,33 +118,26 @@ bool MappedFile::is_device(const std::string& path) {
 
 Status MappedFile::create(const std::string& path, Bytes size, ByteSpan begin) {
   CHECK(begin.size() <= size);
-  std::string temporary = path + ".XXXXXX";
-  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return file_failure("create", path, errno);
-  int why = fill(file, size, begin);
-  ::close(file);
-  if (why == 0) why = put_in_place(temporary, path, Existing::kKeep);
-  if (why == 0) {
-    const int synced = sync_folder_of(path);
-    if (synced != 0) return file_failure("create", path, synced);
-    return {};
-  }
-  ::unlink(temporary.c_str());
+  int why = create_unnamed(path, size, begin);
+  if (why == kNoSuchFiles) why = create_beside(path, size, begin);
+  if (why == 0) why = sync_folder_of(path);
+  if (why == 0) return {};
   if (why == EEXIST) {
     return invalid("cannot create " + path +
                    ": it exists; open it, or remove it first");
   }
-  const Error error = file_failure("create", path, why);
-  if (why != ENOSPC && why != EFBIG) return error;
-  return io(error.message + " (it takes " + std::to_string(size >> 20) +
-            " MiB); make room, or ask for fewer or smaller slots");
+  if (why != ENOSPC && why != EFBIG) return file_failure("create", path, why);
+  return io("cannot create " + path + ": " + std::strerror(why) +
+            "; it takes " + std::to_string(size >> 20) +
+            " MiB: make room, name another disk, or ask for less");
 }
 
 Result<std::unique_ptr<MappedFile>> MappedFile::open(
     const std::string& path, Access access, const PmemLibrary* library) {
   const bool write = access == Access::kWrite;
-  const int file =
-      ::open(path.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  // A pipe is not waited for: look() refuses it.
+  const int file = ::open(path.c_str(),
+                          (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
   if (file < 0 && errno == ENXIO) {
     return invalid(path +
                    " cannot be opened; if it is a DAX device that is system "
@@ -125,8 +146,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(
   if (file < 0) {
     // To write, yet it is to be there.
     if (errno == ENOENT) return file_failure("open", path, errno);
-    if (write) return access_failure(path, errno).error();
-    return file_failure("read", path, errno);
+    return file_failure(write ? "write" : "read", path, errno);
   }
   std::unique_ptr<MappedFile> out(new MappedFile(path, file, access));
   out->pmem_ = library;
@@ -231,13 +251,7 @@ Status MappedFile::populate(Bytes offset, Bytes size, int advice) const {
   return {};
 }
 
-// Populating takes a third of a restore of what is in memory already. So of a
-// file that is no persistent memory its size alone is asked for; that a disk
-// cannot read a page ends whoever loads from it, here as elsewhere.
-Status MappedFile::loadable(Bytes offset, Bytes size) const {
-  if (durability_.granularity != Granularity::kPage) {
-    return populate(offset, size, MADV_POPULATE_READ);
-  }
+Status MappedFile::within_file(Bytes offset, Bytes size) const {
   struct stat now = {};
   if (::fstat(descriptor_, &now) != 0 || !S_ISREG(now.st_mode) ||
       offset + size <= static_cast<Bytes>(now.st_size)) {
@@ -248,11 +262,34 @@ Status MappedFile::loadable(Bytes offset, Bytes size) const {
                  " are there no more: the file was cut short");
 }
 
+// Populating takes a third of a restore of what is in memory already. So of a
+// file that is no persistent memory its size alone is asked for; that a disk
+// cannot read a page ends whoever loads from it, here as elsewhere.
+Status MappedFile::loadable(Bytes offset, Bytes size) const {
+  if (durability_.granularity == Granularity::kPage) {
+    return within_file(offset, size);
+  }
+  return populate(offset, size, MADV_POPULATE_READ);
+}
+
 // Of a file on a disk nothing is stored through the mapping, and tmpfs has no
 // bad blocks.
 Status MappedFile::storable(Bytes offset, Bytes size) {
-  if (durability_.granularity == Granularity::kPage) return {};
+  if (durability_.granularity == Granularity::kPage) {
+    return within_file(offset, size);
+  }
   return populate(offset, size, MADV_POPULATE_WRITE);
+}
+
+Status MappedFile::findable() const {
+  struct stat now = {};
+  if (::fstat(descriptor_, &now) != 0) {
+    return file_failure("read", path_, errno);
+  }
+  if (!S_ISREG(now.st_mode) || now.st_nlink > 0) return {};
+  return io(path_ +
+            " was removed while it was open, and what is saved into it is lost "
+            "with the process; make a new one");
 }
 
 void MappedFile::write(Bytes offset, ByteSpan bytes) {

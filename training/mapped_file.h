@@ -12,8 +12,9 @@
 // Bad blocks, and a file that another program cuts short while it is mapped,
 // end whoever touches them with SIGBUS; loadable() and storable() have the
 // kernel look at persistent memory first (MADV_POPULATE_READ, Linux 5.14;
-// before, all is said to be well), and at the size of other files. The lock
-// that open() takes keeps out those that ask.
+// before, all is said to be well), and at the size of other files; findable()
+// whether the file still has a name. The lock that open() takes keeps out those
+// that ask.
 // Thread safety: as Medium. Ownership: owns the mapping and the descriptor.
 #pragma once
 
@@ -42,8 +43,10 @@ class MappedFile final : public Medium {
 
   /// A file of `size` bytes, all on disk from the start (a full disk is an
   /// error now, not a SIGBUS later). `begin` is written at its beginning. It
-  /// appears under its name when it is whole. Errors: kInvalid when it exists,
-  /// kIo when the disk is full, kNotFound, kPermission.
+  /// appears under its name when it is whole; a kill before leaves nothing, or
+  /// where files cannot be without a name (NFS, 9p) NAME.XXXXXX. Errors:
+  /// kInvalid when it exists, kIo when the disk is full, kNotFound,
+  /// kPermission.
   static Status create(const std::string& path, Bytes size, ByteSpan begin);
 
   /// Errors: kNotFound, kPermission, kIo; kUnsupported where libpmem2 is not
@@ -60,6 +63,7 @@ class MappedFile final : public Medium {
   ByteSpan bytes() const override { return {data_, size_}; }
   Status loadable(Bytes offset, Bytes size) const override;
   Status storable(Bytes offset, Bytes size) override;
+  Status findable() const override;
   Durability durability() const override { return durability_; }
   void write(Bytes offset, ByteSpan bytes) override;
   void write_word(Bytes offset, std::uint64_t word) override;
@@ -82,6 +86,7 @@ class MappedFile final : public Medium {
       : path_(std::move(path)), descriptor_(descriptor), access_(access) {}
   Status map();
   Status look();
+  Status within_file(Bytes offset, Bytes size) const;
   Status populate(Bytes offset, Bytes size, int advice) const;
   void write_through_file(Bytes offset, ByteSpan bytes);
 

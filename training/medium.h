@@ -61,6 +61,9 @@ class Medium {
   /// again may have changed. Errors: kCorrupt.
   virtual Status loadable(Bytes, Bytes) const { return {}; }
   virtual Status storable(Bytes, Bytes) { return {}; }
+  /// Whether what is written will be found again: a file may be removed behind
+  /// one's back. Errors: kIo.
+  virtual Status findable() const { return {}; }
   virtual Durability durability() const = 0;
 
   /// Stores bytes at `offset` and sends them on their way.

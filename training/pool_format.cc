@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::string_view kPoolMagic = "thermocline pool";
 constexpr std::uint64_t kSlotMagic = 0x746f6c735f636d74;  // "tmc_slot"
-constexpr Bytes kMaxName = 4096;
-constexpr Bytes kMaxDimensions = 64;
 
 // Numbers one after the other, little end first, and a CRC-32C of them.
 class Writer {
@@ -115,12 +113,12 @@ std::array<std::uint8_t, kPoolPage> encode_superblock(const Superblock& block) {
   return out;
 }
 
-Result<Superblock> decode_superblock(ByteSpan pool) {
-  if (pool.size() < kPoolPage ||
-      std::memcmp(pool.data(), kPoolMagic.data(), kPoolMagic.size()) != 0) {
+Result<Superblock> decode_superblock(ByteSpan bytes) {
+  if (bytes.size() < kSuperblockBytes ||
+      std::memcmp(bytes.data(), kPoolMagic.data(), kPoolMagic.size()) != 0) {
     return corrupt("it is not a checkpoint pool; check its name");
   }
-  Reader reader(pool.data());
+  Reader reader(bytes.data());
   reader.skip(kPoolMagic.size());
   const auto version = reader.get<std::uint32_t>();
   Superblock out;
@@ -145,11 +143,6 @@ Result<Superblock> decode_superblock(ByteSpan pool) {
     return corrupt(
         "its first page makes no sense; go on from a copy of the pool, or "
         "begin a new one");
-  }
-  if (pool.size() < out.pool_bytes()) {
-    return corrupt("it was cut short: " + std::to_string(pool.size()) +
-                   " bytes of " + std::to_string(out.pool_bytes()) +
-                   "; go on from a copy of the pool, or begin a new one");
   }
   return out;
 }
@@ -188,12 +181,12 @@ std::array<std::uint8_t, kSlotHeaderBytes> encode_slot_header(
   return out;
 }
 
-std::optional<SlotHeader> decode_slot_header(std::uint64_t pool_id,
+std::optional<SlotHeader> decode_slot_header(const Superblock& block,
                                              ByteSpan slot) {
   if (slot.size() < kSlotHeaderBytes) return std::nullopt;
   Reader reader(slot.data());
   if (reader.get<std::uint64_t>() != kSlotMagic) return std::nullopt;
-  if (reader.get<std::uint64_t>() != pool_id) return std::nullopt;
+  if (reader.get<std::uint64_t>() != block.id) return std::nullopt;
   SlotHeader out;
   out.sequence = reader.get<std::uint64_t>();
   out.step = reader.get<std::uint64_t>();
@@ -202,8 +195,8 @@ std::optional<SlotHeader> decode_slot_header(std::uint64_t pool_id,
   out.directory_offset = reader.get<Bytes>();
   out.directory_bytes = reader.get<Bytes>();
   out.directory_crc = reader.get<std::uint32_t>();
-  if (!reader.sealed() || out.directory_offset > slot.size() ||
-      out.directory_bytes > slot.size() - out.directory_offset) {
+  if (!reader.sealed() || out.directory_offset > block.slot_bytes ||
+      out.directory_bytes > block.slot_bytes - out.directory_offset) {
     return std::nullopt;
   }
   return out;

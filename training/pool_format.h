@@ -28,8 +28,12 @@ inline constexpr Bytes kPoolPage = 4096;
 inline constexpr std::uint32_t kPoolVersion = 1;
 inline constexpr std::uint32_t kMaxSlots = 64;
 inline constexpr std::uint64_t kMaxSequence = (std::uint64_t{1} << 40) - 1;
+// Of a piece: bytes of its name and of its type, and dimensions. More is taken
+// for damage by those who read.
+inline constexpr Bytes kMaxName = 4096;
+inline constexpr Bytes kMaxDimensions = 64;
 
-// The first page; written once.
+// In the first page, and once more at kSecondSuperblock; never changed.
 struct Superblock {
   std::uint64_t id = 0;  // of this pool; slots and heads of another are foreign
   std::uint32_t slots = 0;
@@ -42,9 +46,16 @@ struct Superblock {
   Bytes pool_bytes() const { return slot_offset(slots); }
 };
 
+inline constexpr Bytes kSuperblockBytes = 52;
+// Where the other copy lies: in a head page, of which the head has 8 bytes, and
+// in a sector of its own. Pools of older programs have zeros there.
+inline constexpr Bytes kSecondSuperblock = 2 * kPoolPage + kPoolPage / 2;
+
 std::array<std::uint8_t, kPoolPage> encode_superblock(const Superblock& block);
-/// Errors: kCorrupt, naming what it found; of another version, kUnsupported.
-Result<Superblock> decode_superblock(ByteSpan pool);
+/// Of the copy that `bytes` begin with. The pool itself may have fewer bytes
+/// than pool_bytes(). Errors: kCorrupt, naming what it found; of another
+/// version, kUnsupported.
+Result<Superblock> decode_superblock(ByteSpan bytes);
 
 /// Where head page 0 or 1 has its word.
 constexpr Bytes head_offset(std::uint32_t page) {
@@ -73,7 +84,9 @@ struct SlotHeader {
 inline constexpr Bytes kSlotHeaderBytes = 72;
 std::array<std::uint8_t, kSlotHeaderBytes> encode_slot_header(
     std::uint64_t pool_id, const SlotHeader& header);
-std::optional<SlotHeader> decode_slot_header(std::uint64_t pool_id,
+/// Nothing when it is none of this pool's, or its directory lies outside the
+/// slot.
+std::optional<SlotHeader> decode_slot_header(const Superblock& block,
                                              ByteSpan slot);
 
 // One named run of bytes within a slot.

@@ -21,9 +21,35 @@ std::string slot_name(std::uint32_t slot) {
   return "slot " + std::to_string(slot);
 }
 
+// Loadable, and there at all: a pool may have been cut short before it was
+// opened.
+Status reachable(const Medium& medium, Bytes offset, Bytes size) {
+  const Bytes end = medium.bytes().size();
+  if (offset <= end && size <= end - offset) {
+    return medium.loadable(offset, size);
+  }
+  return corrupt("its bytes " + std::to_string(offset) + " to " +
+                 std::to_string(offset + size) +
+                 " are not there: the file was cut short");
+}
+
+// What there is of it.
 ByteSpan slot_bytes(const Medium& medium, const Superblock& block,
                     std::uint32_t slot) {
-  return medium.bytes().subspan(block.slot_offset(slot), block.slot_bytes);
+  const ByteSpan all = medium.bytes();
+  const Bytes begin = std::min<Bytes>(block.slot_offset(slot), all.size());
+  return all.subspan(begin, std::min(block.slot_bytes, all.size() - begin));
+}
+
+Result<Superblock> superblock_at(const Medium& medium, Bytes offset) {
+  const ByteSpan all = medium.bytes();
+  const ByteSpan copy = all.subspan(std::min<Bytes>(offset, all.size()));
+  if (copy.size() >= kSuperblockBytes) {
+    if (auto ok = medium.loadable(offset, kSuperblockBytes); !ok) {
+      return ok.error();
+    }
+  }
+  return decode_superblock(copy);
 }
 
 using Check = std::function<Status(const SlotContents&)>;
@@ -129,6 +155,23 @@ std::uint8_t* place_of(const Places& places, std::uint32_t piece) {
 
 }  // namespace
 
+bool first_page_is_empty(const Medium& medium) {
+  const auto page =
+      medium.bytes().first(std::min<Bytes>(kPoolPage, medium.bytes().size()));
+  return medium.loadable(0, page.size()) &&
+         std::ranges::all_of(page, [](std::uint8_t byte) { return byte == 0; });
+}
+
+Result<Superblock> read_superblock(const Medium& medium) {
+  auto first = superblock_at(medium, 0);
+  if (first || first.error().code != Error::Code::kCorrupt ||
+      first_page_is_empty(medium)) {
+    return first;
+  }
+  auto second = superblock_at(medium, kSecondSuperblock);
+  return second ? second : first;
+}
+
 std::optional<std::uint32_t> Heads::newest() const {
   if (!page[0] && !page[1]) return std::nullopt;
   if (!page[0]) return 1;
@@ -140,7 +183,7 @@ Heads read_heads(const Medium& medium, const Superblock& block) {
   Heads out;
   for (std::uint32_t page = 0; page < 2; ++page) {
     std::uint64_t word = 0;
-    const bool there = medium.loadable(head_offset(page), 8).has_value();
+    const bool there = reachable(medium, head_offset(page), 8).has_value();
     if (there) {
       std::memcpy(&word, medium.bytes().data() + head_offset(page), 8);
       out.page[page] = decode_head(block.id, word);
@@ -154,18 +197,20 @@ Result<SlotContents> read_slot(const Medium& medium, const Superblock& block,
                                std::uint32_t slot) {
   const ByteSpan bytes = slot_bytes(medium, block, slot);
   const Bytes base = block.slot_offset(slot);
-  if (auto ok = medium.loadable(base, kSlotHeaderBytes); !ok) return ok.error();
+  if (auto ok = reachable(medium, base, kSlotHeaderBytes); !ok) {
+    return ok.error();
+  }
   const ByteSpan first = bytes.first(kSlotHeaderBytes);
   if (std::ranges::all_of(first, [](std::uint8_t byte) { return byte == 0; })) {
     return not_found("nothing was ever saved here");
   }
   SlotContents out;
   out.slot = slot;
-  const auto header = decode_slot_header(block.id, bytes);
+  const auto header = decode_slot_header(block, bytes);
   if (!header) return corrupt("its header is damaged");
   out.header = *header;
-  if (auto ok = medium.loadable(base + header->directory_offset,
-                                header->directory_bytes);
+  if (auto ok = reachable(medium, base + header->directory_offset,
+                          header->directory_bytes);
       !ok) {
     return ok.error();
   }
@@ -176,6 +221,13 @@ Result<SlotContents> read_slot(const Medium& medium, const Superblock& block,
   }
   auto pieces = decode_directory(directory, block);
   if (!pieces) return corrupt("its directory makes no sense");
+  for (const StoredPiece& piece : *pieces) {
+    if (piece.offset + piece.bytes > bytes.size()) {
+      return corrupt("\"" + piece.name +
+                     "\" is not all there: the file was "
+                     "cut short");
+    }
+  }
   out.pieces = *std::move(pieces);
   return out;
 }
@@ -241,9 +293,9 @@ Recovery recover(const Medium& medium, const Superblock& block,
 
 std::uint64_t sequence_in(const Medium& medium, const Superblock& block,
                           std::uint32_t slot) {
-  if (!medium.loadable(block.slot_offset(slot), kSlotHeaderBytes)) return 0;
+  if (!reachable(medium, block.slot_offset(slot), kSlotHeaderBytes)) return 0;
   const auto header =
-      decode_slot_header(block.id, slot_bytes(medium, block, slot));
+      decode_slot_header(block, slot_bytes(medium, block, slot));
   return header ? header->sequence : 0;
 }
 

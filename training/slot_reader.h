@@ -20,6 +20,15 @@
 
 namespace thermocline {
 
+/// Whether all of the first page is zeros. That is no pool, whatever comes
+/// after it: so a device is emptied.
+bool first_page_is_empty(const Medium& medium);
+
+/// By the first copy, or by the second where the first is damaged. The medium
+/// may have fewer bytes than it says (a file that was cut short); what reads
+/// slots and heads asks before it reads. Errors: kCorrupt, kUnsupported.
+Result<Superblock> read_superblock(const Medium& medium);
+
 // Both head pages. A page never written has neither.
 struct Heads {
   std::array<std::optional<Head>, 2> page;

@@ -1,6 +1,7 @@
 #include "training/slot_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <set>
@@ -49,9 +50,39 @@ Bytes bytes_of(const std::vector<StoredPiece>& layout) {
   return aligned(end_of(layout) + encode_directory(layout).size(), kPoolPage);
 }
 
-Status check_names(std::span<const Piece> pieces) {
+// For a message; cut between characters (UTF-8).
+std::string shortened(const std::string& name) {
+  std::size_t end = 40;
+  if (name.size() <= end) return name;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  return name.substr(0, end) + "...";
+}
+
+Status check(const Piece& piece) {
+  const std::string& longer =
+      piece.name.size() > kMaxName ? piece.name : piece.type;
+  if (longer.size() > kMaxName) {
+    return invalid("the " +
+                   std::string(&longer == &piece.name ? "name" : "type") +
+                   " of the piece \"" + shortened(piece.name) + "\" has " +
+                   std::to_string(longer.size()) + " bytes; shorten it to " +
+                   std::to_string(kMaxName) + " at most");
+  }
+  if (piece.shape.size() > kMaxDimensions) {
+    return invalid("\"" + shortened(piece.name) + "\" has " +
+                   std::to_string(piece.shape.size()) +
+                   " dimensions; save it in a shape of " +
+                   std::to_string(kMaxDimensions) + " at most");
+  }
+  return {};
+}
+
+Status check(std::span<const Piece> pieces) {
   std::set<std::string_view> names;
   for (const Piece& piece : pieces) {
+    if (auto ok = check(piece); !ok) return ok;
     if (!names.insert(piece.name).second) {
       return invalid("two pieces of the checkpoint are named \"" + piece.name +
                      "\"; give each a name of its own");
@@ -128,7 +159,7 @@ Bytes SlotWriter::copy(std::uint32_t slot, std::span<const Piece> pieces,
 Result<SlotWriter::Written> SlotWriter::write(std::uint32_t slot,
                                               std::span<const Piece> pieces,
                                               const SlotHeader& wanted) {
-  if (auto ok = check_names(pieces); !ok) return ok.error();
+  if (auto ok = check(pieces); !ok) return ok.error();
   auto layout = lay_out(pieces, block_.chunk_bytes, /*paged=*/true);
   if (bytes_of(layout) > block_.slot_bytes) {  // a pool of an older version
     layout = lay_out(pieces, block_.chunk_bytes, /*paged=*/false);
@@ -144,6 +175,10 @@ Result<SlotWriter::Written> SlotWriter::write(std::uint32_t slot,
   const auto found = known_.extract(slot);
   const bool compare = incremental_ && !found.empty();
   const auto chunks = plan(layout, pieces, compare ? &found.mapped() : nullptr);
+  const Bytes base = block_.slot_offset(slot);
+  // Nothing is here until all is: what a kill leaves is no damaged checkpoint.
+  medium_.write(base, std::array<std::uint8_t, kSlotHeaderBytes>{});
+  medium_.fence();
   Written out;
   out.stored = copy(slot, pieces, layout, chunks);
   for (const Piece& piece : pieces) out.payload += piece.bytes.size();
@@ -154,7 +189,6 @@ Result<SlotWriter::Written> SlotWriter::write(std::uint32_t slot,
   header.directory_offset = end_of(layout);
   header.directory_bytes = directory.size();
   header.directory_crc = crc32c(directory);
-  const Bytes base = block_.slot_offset(slot);
   medium_.write(base + header.directory_offset, directory);
   medium_.write(base, encode_slot_header(block_.id, header));
   medium_.fence();

@@ -43,8 +43,9 @@ class SlotWriter {
     Bytes stored = 0;   // of them, those that were not there yet
   };
   /// All is stored and fenced, and durable on return (for kPage, synced).
-  /// Errors: kInvalid when the state does not fit or a name is there twice;
-  /// kIo. The slot is worthless then, and others are untouched.
+  /// Errors: kInvalid when the state does not fit, a name is there twice, or
+  /// one could not be read again (kMaxName, kMaxDimensions), and nothing is
+  /// written; kIo, and the slot is worthless. Others are untouched.
   Result<Written> write(std::uint32_t slot, std::span<const Piece> pieces,
                         const SlotHeader& header);
 

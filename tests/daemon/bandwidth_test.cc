@@ -86,6 +86,21 @@ TEST_F(BandwidthTest, ACheckpointAndAnotherWriterKeepTheRateTogether) {
   EXPECT_GT(bandwidth->use().waited_s, 0);
 }
 
+TEST_F(BandwidthTest, ThreadsThatWaitAtOnceDoNotAddUp) {
+  Child daemon(command());
+  ASSERT_EQ(daemon.ready(), "ready\n") << (daemon.wait(), daemon.output());
+  const auto bandwidth = shared_bandwidth({.socket = socket(), .name = "four"});
+  const auto start = Clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] { bandwidth->take(kRate / 2); });
+    }
+  }
+  EXPECT_GT(bandwidth->use().waited_s, 0);
+  EXPECT_LE(bandwidth->use().waited_s, since(start));
+}
+
 TEST_F(BandwidthTest, ADaemonThatDiesHoldsNoCheckpointUp) {
   const auto bandwidth = shared_bandwidth({.socket = socket()});
   const ByteVector state(4 * kRate, 9);  // seconds, at the daemon's rate

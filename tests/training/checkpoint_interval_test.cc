@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace thermocline {
 namespace {
 
@@ -114,6 +116,35 @@ TEST_F(IntervalAfterItsProfile, NotShorterThanTheBoundAllowsByWhatWasSeen) {
     window(0.1 + 0.02 / interval_before(), 0.001, 0.5);
   }
   EXPECT_EQ(interval.interval(), 7);
+}
+
+// A broken clock's time is no reason to end the job, nor never to save.
+TEST(CheckpointInterval, ATimeThatIsNoneIsLeftOut) {
+  constexpr double kNone[] = {std::numeric_limits<double>::quiet_NaN(),
+                              std::numeric_limits<double>::infinity(), -1};
+  CheckpointInterval interval({.most_slowdown = 0.03, .profile = 10});
+  for (const double none : kNone) {
+    for (int i = 0; i < 20; ++i) EXPECT_FALSE(interval.after_iteration(none));
+  }
+  ASSERT_EQ(until_due(interval, 0.1), 10);
+  EXPECT_DOUBLE_EQ(interval.costs().iteration_s, 0.1);
+  interval.saved(0.003, 0.5);
+  ASSERT_EQ(interval.interval(), 5);
+  for (const double none : kNone) {
+    EXPECT_EQ(until_due(interval, none), 5);
+    interval.saved(none, none);
+    EXPECT_EQ(interval.interval(), 5);
+  }
+}
+
+TEST(CheckpointInterval, OptionsThatMakeNoSenseAreTheNearestThatDo) {
+  for (const double share :
+       {0.0, -1.0, 0.00001, std::numeric_limits<double>::quiet_NaN()}) {
+    CheckpointInterval interval({.most_slowdown = share, .profile = -5});
+    ASSERT_TRUE(interval.after_iteration(0.1));
+    interval.saved(0.003, 0.5);
+    EXPECT_EQ(interval.interval(), 300) << share;
+  }
 }
 
 TEST(CheckpointInterval, ExpectedLoss) {

@@ -246,18 +246,11 @@ TEST_F(Checkpoint, WhenNothingIsWholeItSaysWhy) {
   EXPECT_THAT(back.error().message, HasSubstr("slot 0"));
 }
 
-TEST_F(Checkpoint, EveryFlippedBitOfTheFirstPagesIsSurvivedOrSaid) {
+TEST_F(Checkpoint, EveryFlippedBitOfAHeadIsSurvivedAndSaid) {
   {
     CheckpointPool pool = make(2);
     ASSERT_TRUE(pool.save(state(1), 1));
     ASSERT_TRUE(pool.save(state(2), 2));
-  }
-  for (Bytes at = 0; at < 52; ++at) {  // the superblock
-    flip(at);
-    const auto pool = CheckpointPool::open(path());
-    ASSERT_FALSE(pool) << at;
-    EXPECT_THAT(pool.error().message, HasSubstr(path()));
-    flip(at);
   }
   for (const Bytes head : {head_offset(0), head_offset(1)}) {
     for (Bytes at = head; at < head + 8; ++at) {

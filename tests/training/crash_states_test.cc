@@ -15,6 +15,7 @@
 
 #include "tests/training/faulty_medium.h"
 #include "tests/training/image.h"
+#include "tests/training/memory_medium.h"
 #include "tests/training/pool_folder.h"
 #include "tests/training/recorded_file.h"
 #include "tests/training/recording_medium.h"
@@ -124,7 +125,10 @@ Superblock block_of(std::uint32_t slots) {
 
 ByteVector empty_pool(const Superblock& block) {
   ByteVector out(block.pool_bytes());
-  std::ranges::copy(encode_superblock(block), out.begin());
+  for (const Bytes copy : {Bytes{0}, kSecondSuperblock}) {
+    std::ranges::copy(
+        ByteSpan(encode_superblock(block)).first(kSuperblockBytes), &out[copy]);
+  }
   return out;
 }
 
@@ -264,7 +268,9 @@ TEST(CrashStates, APoolMadeOnADeviceIsThereInWholeOrNotAtAll) {
     int none = 0, empty = 0, other = 0;
     recorder.domain().on_crash_point = [&] {
       states.each(recorder.domain(), [&](ByteSpan bytes) {
-        const auto pool = CheckpointPool::over(std::make_unique<Image>(bytes));
+        ByteVector now(bytes.begin(), bytes.end());
+        const auto pool =
+            CheckpointPool::over(std::make_unique<MemoryMedium>(now));
         const bool is_empty = pool && pool->list().empty();
         (!pool ? none : is_empty ? empty : other) += 1;
       });
@@ -287,6 +293,41 @@ TEST(CrashStates, APoolMadeOnADeviceIsThereInWholeOrNotAtAll) {
     EXPECT_FALSE(again(kSlotBytes));  // it holds a pool
     EXPECT_NE(again(2 * kSlotBytes).error().message.find("fewer or smaller"),
               std::string::npos);
+  }
+}
+
+// While one copy of the superblock is made anew, the other is right.
+TEST(CrashStates, ASuperblockThatIsMendedIsRightAllTheTime) {
+  for (const auto granularity : {Granularity::kLine, Granularity::kPage}) {
+    const Superblock block = block_of(2);
+    ByteVector start = empty_pool(block);
+    const State state = state_of(1);
+    ASSERT_TRUE(CheckpointPool::over(std::make_unique<MemoryMedium>(start))
+                    ->save(state.pieces(), 1));
+    for (const Bytes copy : {Bytes{0}, kSecondSuperblock}) {
+      ByteVector damaged = start;
+      std::fill_n(&damaged[copy], kSuperblockBytes, std::uint8_t{0x5a});
+      auto owned = std::make_unique<RecordingMedium>(granularity, damaged);
+      RecordingMedium& recorder = *owned;
+      CrashStates states(1 << 9, 1);
+      int seen = 0;
+      const auto look = [&] {
+        states.each(recorder.domain(), [&](ByteSpan bytes) {
+          ByteVector now(bytes.begin(), bytes.end());
+          auto pool = CheckpointPool::over(std::make_unique<MemoryMedium>(now));
+          ASSERT_TRUE(pool) << pool.error().message;
+          EXPECT_EQ(pool->restore()->step, 1);
+          EXPECT_EQ(now, start) << "made anew";
+          ++seen;
+        });
+      };
+      recorder.domain().on_crash_point = look;
+      auto pool = CheckpointPool::over(std::move(owned));
+      ASSERT_TRUE(pool);
+      recorder.domain().on_crash_point = [] {};
+      EXPECT_EQ(recorder.domain().durable(), start);
+      EXPECT_GT(seen, 10);
+    }
   }
 }
 

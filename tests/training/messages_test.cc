@@ -64,6 +64,7 @@ TEST_F(TrainingMessages, OfPoolsThatAreDamagedOrTaken) {
   expect_refused(CheckpointPool::open(path("cut")), path("cut"),
                  "begin a new one");
   damage(file, 20);
+  damage(file, kSecondSuperblock + 20);
   expect_refused(CheckpointPool::open(file), file, "begin a new one");
   expect_refused(CheckpointPool::create(path("no/pool"), {.slot_bytes = 65536}),
                  path("no/pool"), "make its folder");
@@ -73,6 +74,9 @@ TEST_F(TrainingMessages, OfOptionsThatMakeNoSense) {
   const std::string file = path("new");
   expect_refused(CheckpointPool::create(file, {}), "slot_bytes is 0",
                  "slot_bytes_for()");
+  expect_refused(
+      CheckpointPool::create(file, {.slot_bytes = static_cast<Bytes>(-1)}),
+      "slot_bytes is -1;", "slot_bytes_for()");
   expect_refused(CheckpointPool::create(file, {.slot_bytes = 1, .slots = 1}),
                  "not 1", "2 to 64");
   expect_refused(
@@ -95,6 +99,15 @@ TEST_F(TrainingMessages, OfSavesAndRestores) {
   expect_refused(made->save(too_large, 1), "65536", "larger slots");
   const std::vector<Piece> twice{pieces_[0], pieces_[0]};
   expect_refused(made->save(twice, 1), "\"x\"", "a name of its own");
+  const std::vector<Piece> long_name{{.name = std::string(4097, 'n')}};
+  expect_refused(made->save(long_name, 1), "\"nnn", "shorten it to 4096");
+  const std::vector<Piece> long_type{
+      {.name = "x", .type = std::string(4097, 't')}};
+  expect_refused(made->save(long_type, 1), "type of the piece \"x\"",
+                 "shorten it to 4096");
+  const std::vector<Piece> deep{
+      {.name = "x", .shape = std::vector<std::int64_t>(65, 1)}};
+  expect_refused(made->save(deep, 1), "\"x\" has 65", "of 64");
   expect_refused(made->restore_slot(9), "not 9", "checkpoint list");
   ASSERT_TRUE(made->save(pieces_, 1));
 
@@ -106,6 +119,11 @@ TEST_F(TrainingMessages, OfSavesAndRestores) {
   const auto one = made->list().front();
   damage(file, at + one.contents.pieces[0].offset);
   expect_refused(reader->restore(), "\"x\" is damaged", "a copy of the pool");
+
+  const std::vector<Piece> longest{{.name = std::string(4096, 'n'),
+                                    .shape = std::vector<std::int64_t>(64, 1)}};
+  ASSERT_TRUE(made->save(longest, 3));
+  EXPECT_EQ(made->restore()->pieces[0].name, longest[0].name);
 }
 
 }  // namespace

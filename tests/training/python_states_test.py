@@ -114,6 +114,72 @@ class States(unittest.TestCase):
             self.assertIn("m has the key", said)
             self.assertIn("str()", said)
 
+    def test_tensors_that_are_no_plain_numbers_are_refused(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's: they are new
+            tensors = [
+                ("sparse_coo", "to_dense()", torch.eye(2).to_sparse()),
+                ("sparse_csr", "to_dense()", torch.eye(2).to_sparse_csr()),
+                ("quantized", "dequantize()", torch.quantize_per_tensor(
+                    torch.ones(2), 0.1, 0, torch.qint8)),
+                ("meta", "no values", torch.ones(2, device="meta")),
+                ("complex32", "view_as_real()",
+                 torch.ones(2, dtype=torch.complex32))]
+        for kind, remedy, tensor in tensors:
+            with self.assertRaises(checkpoint.Error) as refused:
+                checkpoint.Pool(self.path, room_for={"m": [tensor]})
+            said = str(refused.exception)
+            self.assertIn(f"m.0 is a {kind} tensor", said)
+            self.assertIn(remedy, said)
+        self.comes_back({"m": torch.view_as_real(tensors[-1][2])})
+
+    def test_values_that_are_still_to_be_computed(self):
+        state = [torch.tensor([1 + 2j]).conj(), torch._neg_view(number(3))]
+        pool = checkpoint.Pool(self.path, room_for=state)
+        self.addCleanup(pool.close)
+        pool.save(state, 1)
+        self.assertEqual([one.item() for one in pool.restore()[1]], [1 - 2j, -3])
+
+    def test_schedules_with_functions_of_their_own(self):
+        def made(kind):
+            optimizer = torch.optim.SGD([torch.nn.Parameter(number(1))], lr=0.1,
+                                        momentum=0.9)
+            rates = torch.optim.lr_scheduler
+            return (rates.OneCycleLR(optimizer, 0.2, total_steps=40)
+                    if kind == "one" else rates.CyclicLR(optimizer, 0.01, 0.2))
+
+        def go_on(schedule):
+            out = []
+            for _ in range(10):
+                schedule.optimizer.step()
+                schedule.step()
+                out += schedule.get_last_lr()
+            return out
+        for kind in ("one", "cyclic"):
+            schedule = made(kind)
+            go_on(schedule)
+            with self.assertRaises(checkpoint.Error) as refused:
+                checkpoint._pieces({"schedule": schedule.state_dict()})
+            self.assertIn("leave it out", str(refused.exception))
+            kept = {k: v for k, v in schedule.state_dict().items()
+                    if not callable(v)}  # as the error says
+            path = self.path + kind
+            with checkpoint.Pool(path, room_for=kept) as pool:
+                pool.save(kept, 1)
+                again = made(kind)
+                again.load_state_dict(pool.restore()[1])
+            self.assertEqual(go_on(again), go_on(schedule))
+
+    def test_a_module_or_a_thing_says_what_to_save(self):
+        for value, remedy in ((torch.nn.Linear(1, 1), "state_dict()"),
+                              ({1}, "numbers, strings or tensors")):
+            with self.assertRaises(checkpoint.Error) as refused:
+                checkpoint._pieces({"m": value})
+            self.assertIn(remedy, str(refused.exception))
+
+    def test_names_that_are_too_long(self):
+        self.comes_back({"\u00e9" * 5000: number(1), "\u00e9" * 5001: number(2)})
+
     def test_names_stay_as_they_were(self):
         self.assertEqual(
             self.names({"model": {"0.weight": number(1)}, "epoch": 3,

@@ -161,7 +161,7 @@ def main():
         pool.close()
 
         refused(lambda: checkpoint.Pool(path, socket=""), "api.sock")
-        refused(lambda: checkpoint.Pool(path, socket="x", weight=0), "weight")
+        refused(lambda: checkpoint.Pool(path, socket="/x", weight=0), "weight")
 
         second = Job()
         nobody = os.path.join(folder, "nobody.sock")

@@ -60,6 +60,52 @@ TEST_P(CutShort, IsDamageAndTheOlderCheckpointIsRestored) {
   for (const auto& one : pool->list()) EXPECT_NE(one.trouble, "");
 }
 
+// What is left is saved into; where nothing is, that is said.
+TEST_P(CutShort, SavesGoIntoWhatIsLeft) {
+  for (const bool all : {false, true}) {
+    const PoolFolder folder(GetParam());
+    const std::string path = folder.path() + "/pool";
+    ByteVector bytes;
+    auto pool = CheckpointPool::create(path, {.slot_bytes = slot_bytes()});
+    ASSERT_TRUE(pool) << pool.error().message;
+    for (const std::uint64_t step : {1U, 2U, 3U}) {
+      ASSERT_TRUE(pool->save(state_in(bytes, step), step));
+    }
+    // The newest, in slot 2, and where the next was to go, or half of slot 0.
+    const auto& block = pool->superblock();
+    const Bytes end = all ? block.slot_offset(0) + 8192 : block.slot_offset(2);
+    ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(end)), 0);
+    for (const std::uint64_t step : {4U, 5U, 6U}) {
+      const auto saved = pool->save(state_in(bytes, step), step);
+      ASSERT_EQ(saved.has_value(), !all);
+      if (all) {
+        EXPECT_THAT(saved.error().message, HasSubstr("cut short"));
+        continue;
+      }
+      EXPECT_EQ(pool->restore()->step, step);
+    }
+    ASSERT_EQ(::truncate(path.c_str(), 4096), 0);  // the heads, too
+    EXPECT_FALSE(pool->save(state_in(bytes, 7), 7));
+  }
+}
+
+// The one that was thought whole is not there: the other is spared.
+TEST_P(CutShort, TheOneThatIsLeftIsNotSavedOver) {
+  const PoolFolder folder(GetParam());
+  const std::string path = folder.path() + "/pool";
+  ByteVector bytes;
+  auto pool =
+      CheckpointPool::create(path, {.slot_bytes = slot_bytes(), .slots = 2});
+  ASSERT_TRUE(pool) << pool.error().message;
+  for (const std::uint64_t step : {1U, 2U}) {
+    ASSERT_TRUE(pool->save(state_in(bytes, step), step));
+  }
+  const auto end = static_cast<off_t>(pool->superblock().slot_offset(1));
+  ASSERT_EQ(::truncate(path.c_str(), end), 0);
+  EXPECT_FALSE(pool->save(state_in(bytes, 3), 3));
+  EXPECT_EQ(pool->restore()->step, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(On, CutShort, testing::Values("/dev/shm", "/var/tmp"));
 
 // Persistent memory with bad blocks: whoever touches one is at fault.
@@ -155,8 +201,15 @@ TEST_F(BadBlocks, OfOneHeadPageLeaveTheOther) {
   EXPECT_FALSE(open().save(state_in(bytes, 99), 99));
 }
 
-TEST_F(BadBlocks, OfTheSuperblockAreNoPool) {
-  bad = {100};
+TEST_F(BadBlocks, OfTheSuperblockLeaveItsSecondCopy) {
+  auto made = open();
+  save(made, 1);
+  for (const Bytes copy : {Bytes{0}, kSecondSuperblock}) {
+    bad = {copy + 20};
+    auto pool = open();
+    EXPECT_EQ(pool.restore()->step, 1);
+  }
+  bad = {20, kSecondSuperblock + 20};
   EXPECT_FALSE(CheckpointPool::over(std::make_unique<Worn>(memory, bad)));
 }
 
