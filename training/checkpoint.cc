@@ -278,7 +278,8 @@ void CheckpointPool::share(std::shared_ptr<Bandwidth> bandwidth) {
 }
 
 Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
-                                   std::uint64_t step) {
+                                   std::uint64_t step,
+                                   const std::function<Status()>& copied) {
   if (!writer_)
     return invalid(
         "the pool was opened to read; open it to write, to save into it");
@@ -302,7 +303,7 @@ Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
   header.sequence = ++last_sequence_;
   header.step = step;
   header.saved_at = options_.clock ? options_.clock() : system_now();
-  const auto written = writer_->write(*slot, pieces, header);
+  const auto written = writer_->write(*slot, pieces, header, copied);
   if (!written) return written.error();
   if (auto ok = commit({header.sequence, *slot}); !ok) return ok.error();
   whole_slot_ = *slot;

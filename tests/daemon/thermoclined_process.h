@@ -114,7 +114,10 @@ class Running {
 // A command whose output goes to a pipe.
 class Child : public Running {
  public:
-  explicit Child(const std::vector<std::string>& command) : Running(20'000) {
+  // `patience_ms`: how long it may be silent.
+  explicit Child(const std::vector<std::string>& command,
+                 int patience_ms = 20'000)
+      : Running(patience_ms) {
     int out[2];
     int ready[2];
     if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(ready, O_CLOEXEC) != 0) abort();

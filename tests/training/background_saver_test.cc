@@ -116,7 +116,8 @@ TEST_F(BackgroundSaverOfTooMuch, IsToldWithoutWaiting) {
 
 // A state of two steady pieces, one of them copied past the caches, and one
 // that may change at any time; and who saves it.
-class BackgroundSaverBeside : public ::testing::Test {
+// On a disk, and in memory, where steady pieces are not copied twice.
+class BackgroundSaverBeside : public ::testing::TestWithParam<const char*> {
  protected:
   ByteVector steady = ByteVector(1'000'001, 1), less = ByteVector(200'000, 1);
   ByteVector other = ByteVector(100, 1);
@@ -127,7 +128,7 @@ class BackgroundSaverBeside : public ::testing::Test {
              {.name = "z", .bytes = less, .steady = true}},
             unchanged};
   }
-  const PoolFolder folder;
+  const PoolFolder folder{GetParam()};
   Result<CheckpointPool> pool = CheckpointPool::create(
       folder.path() + "/pool",
       {.slot_bytes = CheckpointPool::slot_bytes_for(live().pieces)});
@@ -143,7 +144,7 @@ bool all_are(ByteSpan bytes, std::uint8_t value) {
                              [&](std::uint8_t byte) { return byte == value; });
 }
 
-TEST_F(BackgroundSaverBeside, SavesOneInstant) {
+TEST_P(BackgroundSaverBeside, SavesOneInstant) {
   EXPECT_EQ(saver->before_update(), 0);
   std::uint64_t sum = 0;
   for (std::uint8_t step = 1; step <= 10; ++step) {
@@ -168,7 +169,7 @@ TEST_F(BackgroundSaverBeside, SavesOneInstant) {
   EXPECT_EQ(sum, 55 * less.size());
 }
 
-TEST_F(BackgroundSaverBeside, AnUpdateWaitsForTheCopyAndNoLonger) {
+TEST_P(BackgroundSaverBeside, AnUpdateWaitsForTheCopyAndNoLonger) {
   std::promise<void> seen, go_on;
   unchanged = [&, go = go_on.get_future().share()] {
     seen.set_value();
@@ -191,7 +192,7 @@ TEST_F(BackgroundSaverBeside, AnUpdateWaitsForTheCopyAndNoLonger) {
   EXPECT_EQ(pool->restore()->step, 1);
 }
 
-TEST_F(BackgroundSaverBeside, ACopyThatAnUpdateGotIntoIsNeverCommitted) {
+TEST_P(BackgroundSaverBeside, ACopyThatAnUpdateGotIntoIsNeverCommitted) {
   ASSERT_TRUE(saver->begin_beside(live(), 1));
   saver->before_update();
   unchanged = [] { return invalid("\"x\" was written"); };
@@ -204,7 +205,17 @@ TEST_F(BackgroundSaverBeside, ACopyThatAnUpdateGotIntoIsNeverCommitted) {
   EXPECT_EQ(pool->list().size(), 1);  // no trace of it
 }
 
-TEST_F(BackgroundSaverBeside,
+TEST_P(BackgroundSaverBeside, OneThatFailsAtOnceHoldsNobody) {
+  ASSERT_TRUE(saver->begin_beside(live(), 1));
+  saver->before_update();
+  steady.resize(steady.size() + (1 << 20));  // more than a slot holds
+  ASSERT_TRUE(saver->begin_beside(live(), 2));
+  saver->before_update();
+  EXPECT_FALSE(saver->wait());
+  EXPECT_EQ(pool->restore()->step, 1);
+}
+
+TEST_P(BackgroundSaverBeside,
        ABeforeUpdateThatWasLeftOutIsAnErrorOfTheNextSave) {
   ASSERT_TRUE(saver->begin_beside(live(), 1));
   const auto forgotten = saver->begin_beside(live(), 2);
@@ -217,6 +228,13 @@ TEST_F(BackgroundSaverBeside,
   ASSERT_TRUE(saver->wait());  // does as well: nothing was written until now
   ASSERT_TRUE(saver->begin_beside(live(), 6));
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, BackgroundSaverBeside,
+                         ::testing::Values("/tmp", "/dev/shm"),
+                         [](const auto& info) {
+                           return std::string(info.param) == "/tmp" ? "Folder"
+                                                                    : "Memory";
+                         });
 
 TEST(DataOrder, EveryEpochHasEverySampleAndGoesOnWhereItWas) {
   DataOrder whole(10, 7), other(10, 7);
