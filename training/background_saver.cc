@@ -49,17 +49,11 @@ double BackgroundSaver::before_update() {
   return waited_s;
 }
 
-// Views of the copy in pieces_, and what is to be copied there. `in_place`:
-// steady pieces are not.
+// Views of the copy in pieces_, and what is to be copied there.
 BackgroundSaver::Copies BackgroundSaver::make_room(
-    std::span<const Piece> pieces, bool in_place) {
-  const auto stays = [&](const Piece& piece) {
-    return in_place && piece.steady;
-  };
+    std::span<const Piece> pieces) {
   Bytes bytes = 0;
-  for (const Piece& piece : pieces) {
-    if (!stays(piece)) bytes += aligned(piece.bytes.size());
-  }
+  for (const Piece& piece : pieces) bytes += aligned(piece.bytes.size());
   if (bytes > copy_bytes_) {
     copy_.reset();  // before the new one: never both
     copy_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
@@ -69,7 +63,6 @@ BackgroundSaver::Copies BackgroundSaver::make_room(
   Copies out;
   Bytes at = 0;
   for (Piece& piece : pieces_) {
-    if (stays(piece)) continue;
     (piece.steady ? out.later : out.now)
         .push_back({copy_.get() + at, piece.bytes});
     piece.bytes = {copy_.get() + at, piece.bytes.size()};
@@ -105,39 +98,26 @@ Result<BackgroundSaver::Begun> BackgroundSaver::begin(
   }
   out.waited_s = since(start);
   const auto begun = Clock::now();
+  Copies copies = make_room(pieces);
   const bool beside = unchanged != nullptr;
-  // Where the pool is memory itself, one copy is enough.
-  const bool in_place = beside && pool_.saves_at_once();
-  Copies copies = make_room(pieces, in_place);
   if (!beside) std::ranges::move(copies.later, std::back_inserter(copies.now));
   copy_pieces(copies.now, threads_);
   out.snapshot_s = held_s_ = since(begun);
   done_.store(false, std::memory_order_relaxed);
   owed_ = beside;
   copied_.store(!beside, std::memory_order_relaxed);
-  thread_ = std::jthread([this, step, begun, in_place,
-                          later = std::move(copies.later),
+  thread_ = std::jthread([this, step, begun, later = std::move(copies.later),
                           unchanged = std::move(unchanged)]() mutable {
-    const auto copied = [&] {
-      const Status whole = unchanged();
+    Status whole;
+    if (unchanged) {
+      copy_pieces(later, threads_);
+      whole = unchanged();
       unchanged = nullptr;  // the state's owners may go
       copied_.store(true, std::memory_order_release);
       copied_.notify_all();
-      return whole;
-    };
-    Status whole;
-    if (in_place) {
-      outcome_ = pool_.save(pieces_, step, copied);
-      // An error before it came to that.
-      if (unchanged) static_cast<void>(copied());
-    } else {
-      if (unchanged) {
-        copy_pieces(later, threads_);
-        whole = copied();
-      }
-      if (whole) outcome_ = pool_.save(pieces_, step);
-      if (!whole) outcome_ = whole.error();
     }
+    if (whole) outcome_ = pool_.save(pieces_, step);
+    if (!whole) outcome_ = whole.error();
     full_s_ = since(begun);
     done_.store(true, std::memory_order_release);
   });

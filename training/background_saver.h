@@ -3,9 +3,7 @@
 // Training waits only for a snapshot, a copy in DRAM; one thread then writes
 // it to the pool while the next steps run (CheckFreq, FAST 2021: snapshot and
 // persist, pipelined with compute). It takes as much DRAM as the state, from
-// the first save on; where the pool is itself memory (tmpfs, and no bandwidth
-// to be asked for), what begin_beside() leaves to the thread goes straight
-// there. A save that is not done when the next begins is waited
+// the first save on. A save that is not done when the next begins is waited
 // for, and that wait is told: checkpoint_interval.h keeps it away.
 //
 // begin() copies all before it returns. begin_beside() copies the small rest
@@ -81,7 +79,7 @@ class BackgroundSaver {
   struct Copies {
     std::vector<PieceCopy> now, later;
   };
-  Copies make_room(std::span<const Piece> pieces, bool in_place);
+  Copies make_room(std::span<const Piece> pieces);
   Result<std::optional<Saved>> outcome();
   Result<Begun> begin(std::span<const Piece> pieces,
                       std::function<Status()> unchanged, std::uint64_t step);
@@ -90,7 +88,7 @@ class BackgroundSaver {
   unsigned threads_;
   std::unique_ptr<std::uint8_t[]> copy_;
   Bytes copy_bytes_ = 0;
-  std::vector<Piece> pieces_;  // views of copy_, or of what is steady
+  std::vector<Piece> pieces_;  // views of copy_
   double held_s_ = 0;          // by the save under way
   double full_s_ = 0;
   std::optional<Finished> finished_;  // joined, not told yet

@@ -278,8 +278,7 @@ void CheckpointPool::share(std::shared_ptr<Bandwidth> bandwidth) {
 }
 
 Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
-                                   std::uint64_t step,
-                                   const std::function<Status()>& copied) {
+                                   std::uint64_t step) {
   if (!writer_)
     return invalid(
         "the pool was opened to read; open it to write, to save into it");
@@ -303,7 +302,7 @@ Result<Saved> CheckpointPool::save(std::span<const Piece> pieces,
   header.sequence = ++last_sequence_;
   header.step = step;
   header.saved_at = options_.clock ? options_.clock() : system_now();
-  const auto written = writer_->write(*slot, pieces, header, copied);
+  const auto written = writer_->write(*slot, pieces, header);
   if (!written) return written.error();
   if (auto ok = commit({header.sequence, *slot}); !ok) return ok.error();
   whole_slot_ = *slot;

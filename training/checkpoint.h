@@ -159,10 +159,7 @@ class CheckpointPool {
   /// are untouched then.
   /// Cost: the first save to a pool that is not new, without restore(), reads
   /// its newest checkpoint: a damaged one is not kept in place of a whole one.
-  /// `copied`: called once the pieces are read no more, unless there was an
-  /// error before; where it gives one, nothing is saved.
-  Result<Saved> save(std::span<const Piece> pieces, std::uint64_t step,
-                     const std::function<Status()>& copied = {});
+  Result<Saved> save(std::span<const Piece> pieces, std::uint64_t step);
 
   /// Saves from here on ask it before each chunk, as SaveOptions::bandwidth;
   /// null: nobody. Requires: no save is under way.
@@ -218,10 +215,6 @@ class CheckpointPool {
   bool writable() const { return writer_ != nullptr; }
   const Superblock& superblock() const { return block_; }
   Durability durability() const { return medium_->durability(); }
-  /// Whether a save takes no longer than a copy of the state in memory.
-  bool saves_at_once() const {
-    return durability().memory && options_.bandwidth == nullptr;
-  }
 
  private:
   CheckpointPool(std::unique_ptr<Medium> medium, const Superblock& block,

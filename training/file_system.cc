@@ -50,7 +50,6 @@ Durability durability_of(const FileSystem& system, Granularity granularity) {
   Durability out{.granularity = granularity};
   if (system.keeps == Keeps::kMemory) {
     out.why = "it lies in memory (" + system.name + ")";
-    out.memory = true;
   } else if (system.keeps == Keeps::kDisk ||
              granularity != Granularity::kPage) {
     out.power_cut = true;

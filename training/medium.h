@@ -47,9 +47,6 @@ struct Durability {
   // than known not to.
   bool unknown = false;
   std::string why = "";  // not: "it lies in memory (tmpfs)"
-  // It is the machine's own memory: stored to as fast as any copy of the state
-  // is made.
-  bool memory = false;
 };
 
 class Medium {

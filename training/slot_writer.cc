@@ -156,9 +156,9 @@ Bytes SlotWriter::copy(std::uint32_t slot, std::span<const Piece> pieces,
   return stored;
 }
 
-Result<SlotWriter::Written> SlotWriter::write(
-    std::uint32_t slot, std::span<const Piece> pieces, const SlotHeader& wanted,
-    const std::function<Status()>& copied) {
+Result<SlotWriter::Written> SlotWriter::write(std::uint32_t slot,
+                                              std::span<const Piece> pieces,
+                                              const SlotHeader& wanted) {
   if (auto ok = check(pieces); !ok) return ok.error();
   auto layout = lay_out(pieces, block_.chunk_bytes, /*paged=*/true);
   if (bytes_of(layout) > block_.slot_bytes) {  // a pool of an older version
@@ -181,9 +181,6 @@ Result<SlotWriter::Written> SlotWriter::write(
   medium_.fence();
   Written out;
   out.stored = copy(slot, pieces, layout, chunks);
-  if (copied) {
-    if (auto ok = copied(); !ok) return ok.error();
-  }
   for (const Piece& piece : pieces) out.payload += piece.bytes.size();
 
   const ByteVector directory = encode_directory(layout);

@@ -10,7 +10,6 @@
 // Thread safety: none; starts threads of its own.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <span>
 
@@ -47,12 +46,8 @@ class SlotWriter {
   /// Errors: kInvalid when the state does not fit, a name is there twice, or
   /// one could not be read again (kMaxName, kMaxDimensions), and nothing is
   /// written; kIo, and the slot is worthless. Others are untouched.
-  /// `copied`: called when the pieces are not read any more, before the slot
-  /// says that it holds anything; its error is write()'s. It is not called
-  /// where there was an error before.
   Result<Written> write(std::uint32_t slot, std::span<const Piece> pieces,
-                        const SlotHeader& header,
-                        const std::function<Status()>& copied = {});
+                        const SlotHeader& header);
 
  private:
   struct Known {

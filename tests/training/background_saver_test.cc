@@ -116,7 +116,7 @@ TEST_F(BackgroundSaverOfTooMuch, IsToldWithoutWaiting) {
 
 // A state of two steady pieces, one of them copied past the caches, and one
 // that may change at any time; and who saves it.
-// On a disk, and in memory, where steady pieces are not copied twice.
+// On a disk, and in memory.
 class BackgroundSaverBeside : public ::testing::TestWithParam<const char*> {
  protected:
   ByteVector steady = ByteVector(1'000'001, 1), less = ByteVector(200'000, 1);
