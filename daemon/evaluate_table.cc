@@ -7,6 +7,7 @@
 #include "agent/clairvoyant.h"
 #include "agent/evaluation.h"
 #include "daemon/policy_maker.h"
+#include "daemon/policy_watch.h"
 #include "daemon/units.h"
 #include "policies/bounds.h"
 #include "policies/packing.h"
@@ -98,16 +99,15 @@ std::string stand_in(const Policy& policy) {
     const auto at = counts.find(name);
     return at == counts.end() ? 0 : at->second;
   };
-  if (const auto windows = count("unplanned_windows"); windows > 0) {
-    return "there are no steps to plan for, so hottest_first decided; only "
-           "jobs of tensors tell planners apart";
+  if (count("unplanned_windows") > 0) {
+    return "no plan was in force, so hottest_first decided; only jobs of "
+           "tensors have steps to plan for";
   }
   const auto instead = count("fallback_windows");
   if (instead == 0) return {};
-  const std::string why = policy.explain(0);
   return "in " + std::to_string(instead) + " of " +
          std::to_string(instead + count("replies")) +
-         " windows its fallback decided: " + why.substr(0, why.find("; "));
+         " windows its fallback decided: " + who_decides(policy);
 }
 
 void run_tensors(const Iteration& step, double share,

@@ -8,6 +8,11 @@ constexpr std::int64_t kWorksAgain = 256;
 
 }  // namespace
 
+std::string who_decides(const Policy& policy) {
+  const std::string why = policy.explain(0);
+  return why.substr(0, why.find("; "));
+}
+
 PolicyWatch::News PolicyWatch::see(
     const std::map<std::string, std::uint64_t>& counts) {
   if (counts.contains("asked_no_more")) {

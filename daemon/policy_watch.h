@@ -11,7 +11,13 @@
 #include <map>
 #include <string>
 
+#include "policies/policy.h"
+
 namespace thermocline {
+
+/// Who decides, and why it is not the policy itself where it is not: what
+/// explain() of any object begins with.
+std::string who_decides(const Policy& policy);
 
 class PolicyWatch {
  public:

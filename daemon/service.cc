@@ -329,8 +329,7 @@ void Service::tell_of_policy(const Managed& one, PolicyWatch::News news) {
            ", for it failed again and again: nothing is moved there; "
            "`thermocline policy NAME` makes another");
   } else if (news == PolicyWatch::News::kFallbackDecides) {
-    const std::string why = one.policy().explain(0);
-    notice(pid + ": " + why.substr(0, why.find("; ")));
+    notice(pid + ": " + who_decides(one.policy()));
   }
 }
 
