@@ -1,5 +1,5 @@
-// all_fast: everything in the fastest tier as far as it fits, no policy is
-// faster.
+// all_fast: everything in the fastest tier as far as it fits. Where all fits no
+// policy is faster.
 #include "policies/heat_log.h"
 #include "policies/packing.h"
 #include "traces/fields.h"

@@ -1,7 +1,6 @@
 #include "policies/better_plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "policies/policy.h"
@@ -51,6 +50,33 @@ double loss(const Iteration::Tensor& one) {
   return ns / static_cast<double>(one.bytes);
 }
 
+// A plan, and a step's time by replay.
+struct Timed {
+  Plan plan;
+  double ns = 0;
+};
+Result<Timed> timed(Plan plan, const Iteration& iteration, const Room& room) {
+  const auto out = replay(iteration, room, plan, {.steps = kSteps});
+  if (!out) return out.error();
+  return Timed{std::move(plan), out->steady_ns()};
+}
+
+// A tensor goes where there is a hole, which is not the same in each step; a
+// plan has it in one place. So those of several steps are tried.
+Result<Timed> timed_first_touch(const Iteration& iteration, const Room& room) {
+  const auto made =
+      Registry<Policy>::make("policy", "first_touch", nlohmann::json::object());
+  if (!made) return made.error();
+  Result<Timed> best = invalid("first touch makes no plan here");
+  for (std::size_t steps = 1; steps <= 2 * kSteps; ++steps) {
+    const auto seen = replay(iteration, room, **made, {.steps = steps});
+    if (!seen) return seen.error();
+    auto plan = timed({seen->births, {}, "", false}, iteration, room);
+    if (plan && (!best || plan->ns < best->ns)) best = std::move(plan);
+  }
+  return best;
+}
+
 }  // namespace
 
 Plan use_middle_tiers(Plan plan, const Iteration& iteration, const Room& room) {
@@ -87,48 +113,26 @@ Plan use_middle_tiers(Plan plan, const Iteration& iteration, const Room& room) {
 }
 
 Result<Plan> first_touch_plan(const Iteration& iteration, const Room& room) {
-  const auto made =
-      Registry<Policy>::make("policy", "first_touch", nlohmann::json::object());
-  if (!made) return made.error();
-  // A tensor goes where there is a hole, which is not the same in each step; a
-  // plan has it in one place. So those of several steps are tried.
-  Plan best;
-  double best_ns = std::numeric_limits<double>::infinity();
-  for (std::size_t steps = 1; steps <= 2 * kSteps; ++steps) {
-    const auto seen = replay(iteration, room, **made, {.steps = steps});
-    if (!seen) return seen.error();
-    Plan plan{seen->births, {}, "", false};
-    const auto out = replay(iteration, room, plan, {.steps = kSteps});
-    if (!out || out->steady_ns() >= best_ns) continue;
-    best = std::move(plan);
-    best_ns = out->steady_ns();
-  }
-  if (best.birth.empty()) return invalid("first touch makes no plan here");
-  return best;
+  auto best = timed_first_touch(iteration, room);
+  if (!best) return best.error();
+  return std::move(best->plan);
 }
 
 Result<Plan> no_worse_than_first_touch(Plan plan, const Iteration& iteration,
                                        const Room& room) {
-  const auto before = replay(iteration, room, plan, {.steps = kSteps});
-  if (!before) return before.error();
-  double best_ns = before->steady_ns();
+  auto best = timed(std::move(plan), iteration, room);
+  if (!best) return best.error();
   if (iteration.tiers() > 2) {
-    Plan filled = use_middle_tiers(plan, iteration, room);
-    const auto out = replay(iteration, room, filled, {.steps = kSteps});
-    if (out && out->steady_ns() < best_ns) {
-      best_ns = out->steady_ns();
-      plan = std::move(filled);
-    }
+    auto filled =
+        timed(use_middle_tiers(best->plan, iteration, room), iteration, room);
+    if (filled && filled->ns < best->ns) best = std::move(filled);
   }
-  const auto touch = first_touch_plan(iteration, room);
-  if (!touch) return plan;
-  const auto out = replay(iteration, room, *touch, {.steps = kSteps});
-  if (!out || out->steady_ns() >= best_ns) return plan;
-  const std::string found = std::move(plan.note);
-  plan = *touch;
-  plan.note = "first touch, which is faster than what was planned";
-  if (!found.empty()) plan.note += " (" + found + ")";
-  return plan;
+  auto touch = timed_first_touch(iteration, room);
+  if (!touch || touch->ns >= best->ns) return std::move(best->plan);
+  touch->plan.note = "first touch, which is faster than what was planned";
+  if (!best->plan.note.empty())
+    touch->plan.note += " (" + best->plan.note + ")";
+  return std::move(touch->plan);
 }
 
 }  // namespace thermocline

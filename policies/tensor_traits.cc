@@ -69,25 +69,6 @@ std::vector<Traits> accesses_of(const Iteration& iteration,
   return std::vector<Traits>(one.uses.size(), sum);
 }
 
-}  // namespace
-
-const char* trait_name(Trait trait) {
-  return kNames[static_cast<std::size_t>(trait)];
-}
-
-std::string describe_weights(const Traits& weights) {
-  std::string out;
-  for (std::size_t i = 0; i < kTraits; ++i) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%s%s %.2f", i > 0 ? ", " : "", kNames[i],
-                  weights[i]);
-    out += text;
-  }
-  return out;
-}
-
-namespace {
-
 // In place of what each use loses per byte: the share of all bytes used that
 // lose less, and half of those that lose as much.
 void rank(const Iteration& iteration, std::vector<TensorUse>& uses) {
@@ -122,9 +103,22 @@ void rank(const Iteration& iteration, std::vector<TensorUse>& uses) {
 
 }  // namespace
 
-std::vector<TensorUse> traits_of(const Iteration& iteration,
-                                 Accesses accesses_are) {
-  const bool whole = accesses_are == Accesses::kWhole;
+const char* trait_name(Trait trait) {
+  return kNames[static_cast<std::size_t>(trait)];
+}
+
+std::string describe_weights(const Traits& weights) {
+  std::string out;
+  for (std::size_t i = 0; i < kTraits; ++i) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%s%s %.2f", i > 0 ? ", " : "", kNames[i],
+                  weights[i]);
+    out += text;
+  }
+  return out;
+}
+
+std::vector<TensorUse> traits_of(const Iteration& iteration, Accesses kind) {
   const auto slow = static_cast<TierId>(iteration.tiers() - 1);
   const auto n = static_cast<double>(iteration.operators());
   const auto clock = clock_of(iteration);
@@ -134,7 +128,7 @@ std::vector<TensorUse> traits_of(const Iteration& iteration,
   for (std::uint32_t t = 0; t < iteration.tensors(); ++t) {
     const auto& one = iteration.tensor(t);
     largest = std::max(largest, static_cast<double>(one.bytes));
-    const auto accesses = accesses_of(iteration, one, whole);
+    const auto accesses = accesses_of(iteration, one, kind == Accesses::kWhole);
     const double trip = iteration.times().copy_ns(t, 0, slow) +
                         iteration.times().copy_ns(t, slow, 0);
     for (std::uint32_t u = 0; u < accesses.size(); ++u) {
@@ -147,7 +141,7 @@ std::vector<TensorUse> traits_of(const Iteration& iteration,
       out.push_back({t, u, traits});
     }
   }
-  if (accesses_are == Accesses::kRanked) {
+  if (kind == Accesses::kRanked) {
     rank(iteration, out);
     most_lost = 1;
   }
