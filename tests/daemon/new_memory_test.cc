@@ -1,26 +1,17 @@
 // Memory that a job maps while it is managed: mapped first, written afterwards.
-#include <gtest/gtest.h>
-
 #include <optional>
 
-#include "daemon/target.h"
-#include "tests/daemon/scripted_kernel.h"
+#include "tests/daemon/target_fixture.h"
 
 namespace thermocline {
 namespace {
 
-constexpr Address kBase = Address{1} << 30;
-constexpr Address kPage = ScriptedKernel::kPage;
-constexpr Bytes kRegion = 64 * kPage;
-
 // As if nothing but its turn would come for a long time.
-class NewMemory : public ::testing::Test {
+class NewMemory : public TargetTest {
  protected:
   NewMemory() {
     kernel.add_process(7, kBase, kPages, 1);
-    target.emplace(
-        *Target::attach(kernel, machine, 7,
-                        {.pages_per_window = 512, .pages_when_steady = 64}));
+    target.emplace(*attach({.pages_per_window = 512, .pages_when_steady = 64}));
     for (int i = 0; i < 100; ++i) refresh();
   }
   void refresh() { ASSERT_TRUE(target->refresh()); }
@@ -38,8 +29,6 @@ class NewMemory : public ::testing::Test {
 
   static constexpr std::uint64_t kPages = 64 * 256;
   static constexpr Address kNew = kBase * 4;
-  ScriptedKernel kernel;
-  Machine machine = scripted_machine();
   std::optional<Target> target;
 };
 

@@ -1,29 +1,8 @@
-#include "daemon/target.h"
-
-#include <gtest/gtest.h>
-
 #include "daemon/huge_groups.h"
-#include "tests/daemon/scripted_kernel.h"
+#include "tests/daemon/target_fixture.h"
 
 namespace thermocline {
 namespace {
-
-constexpr Address kBase = Address{1} << 30;
-constexpr Address kPage = ScriptedKernel::kPage;
-constexpr Bytes kRegion = 64 * kPage;
-
-class TargetTest : public ::testing::Test {
- protected:
-  Result<Target> attach(Target::Options options = {}) {
-    return Target::attach(kernel, machine, 7, options);
-  }
-  Error::Code refusal() {
-    const auto target = attach();
-    return target ? Error::Code::kInterrupted : target.error().code;
-  }
-  ScriptedKernel kernel;
-  Machine machine = scripted_machine();
-};
 
 TEST_F(TargetTest, SeesItsRegionsAndWhereTheyLie) {
   kernel.add_process(7, kBase, 128, 1);
