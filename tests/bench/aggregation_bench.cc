@@ -1,16 +1,12 @@
-// What it costs to allocate among one's like, against posix_memalign, and what
-// it does to pages: aggregation_bench [TRACE...] judges recorded traces and
-// prints a line each; without one it measures.
+// What it costs to allocate among one's like, against posix_memalign. What it
+// does to the pages of a recorded job `thermocline info` tells.
 #include <benchmark/benchmark.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <vector>
 
 #include "tracer/aggregation.h"
-#include "tracer/page_sharing.h"
-#include "traces/trace_file.h"
 
 namespace thermocline {
 namespace {
@@ -105,45 +101,7 @@ void aggregation(benchmark::State& state) {
 }
 BENCHMARK(aggregation);
 
-int judge(const char* path) {
-  const auto read = read_trace(std::string(path));
-  if (!read) {
-    std::fprintf(stderr, "%s\n", read.error().message.c_str());
-    return 1;
-  }
-  const auto sharing = page_sharing(read->trace, {});
-  if (!sharing) {
-    std::fprintf(stderr, "%s: %s\n", path, sharing.error().message.c_str());
-    return 1;
-  }
-  const auto percent = [](auto part, auto of) {
-    return 100 * static_cast<double>(part) / static_cast<double>(of);
-  };
-  std::printf(
-      "%-28s %7llu tensors; at the peak %7llu pages, %5.1f %% over the least; "
-      "%6llu of %7llu shared by unlike ones (%4.1f %%); the hottest fifth "
-      "serves %4.1f %%\n",
-      path, static_cast<unsigned long long>(sharing->tensors),
-      static_cast<unsigned long long>(sharing->pages),
-      percent(sharing->pages, sharing->least_pages) - 100,
-      static_cast<unsigned long long>(sharing->shared_pages),
-      static_cast<unsigned long long>(sharing->ever_pages),
-      percent(sharing->shared_pages, sharing->ever_pages),
-      100 * sharing->hottest_fifth);
-  return 0;
-}
-
 }  // namespace
 }  // namespace thermocline
 
-int main(int count, char** words) {
-  if (count > 1 && words[1][0] != '-') {
-    int status = 0;
-    for (int i = 1; i < count; ++i) status |= thermocline::judge(words[i]);
-    return status;
-  }
-  benchmark::Initialize(&count, words);
-  if (benchmark::ReportUnrecognizedArguments(count, words)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}
+BENCHMARK_MAIN();
