@@ -58,7 +58,13 @@ class Search {
   }
 
   // Policy by policy; false: stopped, `out` has those that were done.
+  // Errors: kInvalid when there is nothing to search.
   Status run(Tuned& out) {
+    if (grids_.empty()) {
+      return invalid(
+          "none of the policies has a grid of options to search on these "
+          "traces: planners plan steps, which jobs of pages do not have");
+    }
     for (const EvaluatedJob& job : jobs_) {
       for (const double share : given_.table.shares) {
         now_ = job.name + ", first_touch";

@@ -224,6 +224,10 @@ TEST_F(Evaluate, NothingToTuneIsSaid) {
   expect_refused(
       {"tune", trace, "-o", scratch / "t.json", "--policies", "all_slow"},
       {"grid"});
+  expect_refused(
+      {"tune", pages("all_slow", 400'000'000), pages("all_fast", 100'000'000),
+       "-o", scratch / "t.json", "--policies", "sentinel"},
+      {"grid", "planners"});
 }
 
 TEST_F(Evaluate, RefusesWhatItCannotUse) {
