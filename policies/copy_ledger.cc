@@ -35,20 +35,40 @@ void CopyLedger::set_times_of(std::size_t k,
       std::max(0.0, time_[k] - std::max(link(0, false), link(slow_, true)));
 }
 
-bool CopyLedger::fits(const Hold& hold, Bytes bytes) const {
-  for (std::size_t p = hold.from; p < hold.to; ++p) {
-    if (!has(p % size_, bytes)) return false;
+// Its operators, in one piece or more; no division for each of them.
+template <typename Act>
+void CopyLedger::for_each_piece(const Hold& hold, const Act& act) const {
+  for (std::size_t from = hold.from; from < hold.to;) {
+    const std::size_t begin = from % size_;
+    const std::size_t count = std::min(hold.to - from, size_ - begin);
+    act(begin, begin + count);
+    from += count;
   }
-  return !hold.end || has(size_, bytes);
+}
+
+bool CopyLedger::fits(const Hold& hold, Bytes bytes) const {
+  if (bytes > capacity_ || (hold.end && !has(size_, bytes))) return false;
+  const Bytes most = capacity_ - bytes;
+  bool out = true;
+  for_each_piece(hold, [&](std::size_t begin, std::size_t end) {
+    Bytes over = 0;  // no branch: several operators an instruction
+    for (std::size_t p = begin; p < end; ++p) over |= most - used_[p];
+    out = out && over >> 63 == 0;
+  });
+  return out;
 }
 
 void CopyLedger::take(const Hold& hold, Bytes bytes) {
-  for (std::size_t p = hold.from; p < hold.to; ++p) used_[p % size_] += bytes;
+  for_each_piece(hold, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) used_[p] += bytes;
+  });
   if (hold.end) used_[size_] += bytes;
 }
 
 void CopyLedger::give_back(const Hold& hold, Bytes bytes) {
-  for (std::size_t p = hold.from; p < hold.to; ++p) used_[p % size_] -= bytes;
+  for_each_piece(hold, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) used_[p] -= bytes;
+  });
   if (hold.end) used_[size_] -= bytes;
 }
 

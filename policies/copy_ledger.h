@@ -80,6 +80,8 @@ class CopyLedger {
     for (const auto t : iteration_.op(k).reads) act(t);
     for (const auto t : iteration_.op(k).writes) act(t);
   }
+  template <typename Act>
+  void for_each_piece(const Hold& hold, const Act& act) const;
   void set_times_of(std::size_t k, std::span<const TierId> placement);
   bool has(std::size_t place, Bytes bytes) const {
     return bytes <= capacity_ && used_[place] <= capacity_ - bytes;
