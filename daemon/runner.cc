@@ -149,7 +149,7 @@ Result<RunReport> run_job(const RunOptions& options) {
     return invalid("--plan needs the tensor observer: not with " +
                    (alone ? "--policy " + report.policy +
                                 ", which runs without a daemon; autotm, "
-                                "sentinel and next_use make plans"
+                                "sentinel and learned make plans"
                           : std::string("--no-tensors")));
   }
   const int signals = stop_signals();

@@ -5,6 +5,11 @@
 // into lib/thermocline_learned.so, for it brings LibTorch along; packing and
 // all below it come from the program that loads the plugin.
 //
+// A job whose step was recorded gets a plan (plan.h), learned on that step
+// itself: stay_search.h with stay_evolution.h, the replayer in the place of the
+// job. The agent is not asked for it, but decides whenever the job is not what
+// was planned.
+//
 // With option "online" it goes on learning from what this target does, beside
 // the caller's thread and within a share of a core (agent/fine_tuner.h). It
 // decides with the best weights judged so far.
@@ -17,11 +22,15 @@
 #include "agent/agent.h"
 #include "agent/features.h"
 #include "agent/fine_tuner.h"
+#include "policies/better_plan.h"
 #include "policies/packing.h"
+#include "policies/stay_search.h"
 #include "traces/fields.h"
 
 namespace thermocline {
 namespace {
+
+constexpr double kExtentNs = 2000;  // of a run of neighbours; as deeptm's
 
 std::string number(double value) {
   char text[32];
@@ -40,6 +49,8 @@ class Learned final : public Policy {
     bool online = false;
     double share = 0.01;
     std::string state;
+    std::int64_t plan_trials = 3000;
+    double plan_seconds = 30;
     void fields(auto& f) {
       f("agent", agent, "file that thermocline train wrote");
       f("hysteresis", hysteresis, 0.0, 1000.0,
@@ -53,6 +64,11 @@ class Learned final : public Policy {
       f("state", state,
         "file in which online learning outlives the job; one for all "
         "targets, the last to learn writes it");
+      f("plan_trials", plan_trials, std::int64_t{0}, std::int64_t{100'000'000},
+        "steps that are replayed to learn a plan on a recorded step; 0: no "
+        "plan");
+      f("plan_seconds", plan_seconds, 0.01, 1e6,
+        "wall clock for these; then the best plan found is taken");
     }
   };
 
@@ -107,6 +123,26 @@ class Learned final : public Policy {
     account_.spend(view, moves);
     for (const Move& move : moves) objects_[move.object].tier = move.to;
     return moves;
+  }
+
+  Result<std::optional<Plan>> plan(const Iteration& iteration,
+                                   const Room& room) override {
+    if (options_.plan_trials == 0) return std::optional<Plan>{};
+    const auto decider =
+        Registry<Decider>::make("decider", "rule", nlohmann::json::object());
+    if (!decider) return decider.error();
+    StaySearch::Options options;
+    options.trials = std::min<std::size_t>(
+        options.trials, static_cast<std::size_t>(options_.plan_trials));
+    options.evolved =
+        static_cast<std::size_t>(options_.plan_trials) - options.trials;
+    options.extent_ns = kExtentNs;
+    options.seconds = options_.plan_seconds;
+    auto out = StaySearch(iteration, room, **decider, options).run();
+    if (!out) return out.error();
+    auto best = no_worse_than_first_touch(*std::move(out), iteration, room);
+    if (!best) return best.error();
+    return std::optional<Plan>(*std::move(best));
   }
 
   double heat(ObjectId object) const override {

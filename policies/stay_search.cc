@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "policies/neighbours.h"
-#include "policies/replay.h"
+#include "policies/stay_evolution.h"
 
 namespace thermocline {
 namespace {
@@ -38,63 +38,25 @@ Traits normal(Traits weights) {
 
 StaySearch::StaySearch(const Iteration& iteration, const Room& room,
                        Decider& decider, Options options)
-    : iteration_(iteration),
-      room_(room),
-      decider_(decider),
+    : room_(room),
       options_(options),
       begun_(std::chrono::steady_clock::now()),
-      setting_{normal(kWeights[0]), Accesses::kByUse, kPrices[0], 1, false} {
-  for (const Accesses one : kAllAccesses) {
-    uses_[static_cast<std::size_t>(one)] = traits_of(iteration, one);
+      trial_(iteration, room, decider, {options.extent_ns, options.page}),
+      setting_{
+          normal(kWeights[0]), Accesses::kByUse, kPrices[0], 1, false, {}} {}
+
+bool StaySearch::improve(const StayTrial::Setting& setting) {
+  auto tried = trial_.attempt(setting);
+  if (!tried) return false;
+  const auto start = std::ranges::find(
+      starts_, setting.fill, [](const auto& s) { return s.setting.fill; });
+  if (start != starts_.end() && tried->cost_ns < start->cost_ns) {
+    *start = {setting, tried->cost_ns};
   }
-}
-
-std::vector<StaySchedule::Offer> StaySearch::offers(
-    const Setting& setting) const {
-  std::vector<StaySchedule::Offer> out;
-  const auto& uses = uses_[static_cast<std::size_t>(setting.accesses)];
-  out.reserve(uses.size());
-  for (const TensorUse& one : uses) {
-    out.push_back({one.tensor, one.use, weigh(setting.weights, one.traits)});
-  }
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
-    return a.heat > b.heat;
-  });
-  return out;
-}
-
-Result<StaySearch::Tried> StaySearch::judge(Plan plan) const {
-  // The second step is the first that begins as it ends.
-  const auto out = replay(iteration_, room_, plan, {.steps = 2});
-  if (!out) return out.error();
-  const std::size_t count = extents(plan, iteration_, options_.page);
-  const double ns = out->steps_ns.back();
-  return Tried{std::move(plan), ns,
-               ns + options_.extent_ns * static_cast<double>(count), count,
-               out->unplaced.size()};
-}
-
-Result<StaySearch::Tried> StaySearch::attempt(
-    const Setting& setting, std::optional<StaySchedule>* schedule) const {
-  const auto bytes = static_cast<Bytes>(std::min(
-      static_cast<double>(room_.capacity.front()) * setting.fill, 9e18));
-  StaySchedule now(iteration_, room_, std::min(bytes, room_.capacity.front()),
-                   {setting.price, options_.extent_ns});
-  if (expected_) now.expect(*expected_);
-  const auto order = offers(setting);
-  // What is passed over may find a neighbour in fast memory later on.
-  now.offer(order, decider_);
-  now.offer(order, decider_);
-  if (setting.spread) now.spread();
-  auto out = judge(now.plan());
-  if (schedule != nullptr) schedule->emplace(std::move(now));
-  return out;
-}
-
-bool StaySearch::improve(const Setting& setting) {
-  auto tried = attempt(setting, nullptr);
-  if (!tried || tried->cost_ns >= best_.cost_ns) return false;
-  best_ = *std::move(tried);
+  if (tried->cost_ns >= best_.cost_ns) return false;
+  auto sure = trial_.judge(std::move(tried->plan));
+  if (!sure || sure->cost_ns >= best_.cost_ns) return false;
+  best_ = *std::move(sure);
   setting_ = setting;
   return true;
 }
@@ -103,8 +65,9 @@ void StaySearch::join() {
   for (const double share : kShares) {
     if (!go_on()) return;
     Plan plan = best_.plan;
-    if (join_neighbours(plan, iteration_, share, options_.page) == 0) continue;
-    auto tried = judge(std::move(plan));
+    if (join_neighbours(plan, trial_.iteration(), share, options_.page) == 0)
+      continue;
+    auto tried = trial_.judge(std::move(plan));
     if (!tried || tried->cost_ns > best_.cost_ns) continue;
     best_ = *std::move(tried);
     return;
@@ -121,7 +84,7 @@ bool StaySearch::go_on() const {
 std::size_t StaySearch::search() {
   std::size_t tries = 0;
   bool over = false;
-  const auto attempt = [&](const Setting& setting) {
+  const auto attempt = [&](const StayTrial::Setting& setting) {
     over = over || tries >= options_.trials || !go_on();
     return !over && (++tries, improve(setting));
   };
@@ -129,7 +92,7 @@ std::size_t StaySearch::search() {
     for (const Traits& weights : kWeights) {
       for (const double price : kPrices) {
         for (const double fill : kFills) {
-          attempt({normal(weights), accesses, price, fill, false});
+          attempt({normal(weights), accesses, price, fill, false, {}});
         }
       }
     }
@@ -138,7 +101,7 @@ std::size_t StaySearch::search() {
     bool better = false;
     for (std::size_t i = 0; i < kTraits + 2; ++i) {
       for (const double by : {factor, 1 / factor}) {
-        Setting setting = setting_;
+        StayTrial::Setting setting = setting_;
         if (i < kTraits) {
           setting.weights[i] *= by;
           setting.weights = normal(setting.weights);
@@ -150,7 +113,7 @@ std::size_t StaySearch::search() {
         if (attempt(setting)) better = true;
       }
     }
-    Setting setting = setting_;
+    StayTrial::Setting setting = setting_;
     setting.spread = !setting.spread;
     if (attempt(setting)) better = true;
     if (over) break;
@@ -159,16 +122,39 @@ std::size_t StaySearch::search() {
   return tries;
 }
 
+// Returns how many plans were tried.
+std::size_t StaySearch::evolve() {
+  std::vector<StayTrial::Setting> starts{setting_};
+  for (const Start& one : starts_) {
+    if (one.setting.fill != setting_.fill) starts.push_back(one.setting);
+  }
+  StayEvolution evolution(trial_, [this] { return go_on(); });
+  auto out = evolution.run(starts, options_.evolved);
+  if (!out) return 0;
+  setting_ = std::move(out->setting);
+  best_ = std::move(out->tried);
+  return out->trials;
+}
+
 Result<Plan> StaySearch::run() {
-  std::optional<StaySchedule> first;
-  auto tried = attempt(setting_, &first);
+  // From here on operators are taken to be as long as in that first plan.
+  auto tried = trial_.attempt(setting_);
+  if (!tried) return tried.error();
+  if (auto ok = trial_.expect(setting_); !ok) return ok.error();
+  tried = trial_.judge(std::move(tried->plan));
   if (!tried) return tried.error();
   best_ = *std::move(tried);
-  // From here on operators are taken to be as long as in that first plan.
-  expected_.emplace(*std::move(first));
+  for (const double fill : kFills) {
+    starts_.push_back({setting_, best_.cost_ns});
+    starts_.back().setting.fill = fill;
+  }
   std::size_t tries = 0;
-  const bool full = best_.step_ns > iteration_.all_fast_ns() * (1 + 1e-9);
-  if (full || !best_.plan.moves.empty()) tries = search();
+  const double fast_ns = trial_.iteration().all_fast_ns();
+  const bool full = best_.step_ns > fast_ns * (1 + 1e-9);
+  if (full || !best_.plan.moves.empty()) {
+    tries = search();
+    if (options_.evolved > 0) tries += evolve();
+  }
   const std::size_t before = best_.plan.moves.size();
   if (options_.contiguous) join();
   Plan out = std::move(best_.plan);

@@ -50,20 +50,21 @@ double life_of(const Iteration& iteration, const Iteration::Tensor& one) {
                                        : one.dies - one.born);
 }
 
-// By use: what it loses per byte, apart for those that write.
+// By use: what it loses, apart for those that write.
 std::vector<Traits> accesses_of(const Iteration& iteration,
-                                const Iteration::Tensor& one, bool whole) {
+                                const Iteration::Tensor& one, Accesses kind) {
   const auto slow = static_cast<TierId>(iteration.tiers() - 1);
+  const double per =
+      kind == Accesses::kInAll ? 1 : static_cast<double>(one.bytes);
   std::vector<Traits> out;
   Traits sum{};
   for (const auto& use : one.uses) {
     Traits lost{};
-    lost[use.written ? 1 : 0] =
-        std::max(0.0, use.penalty_ns[slow]) / static_cast<double>(one.bytes);
+    lost[use.written ? 1 : 0] = std::max(0.0, use.penalty_ns[slow]) / per;
     for (std::size_t i = 0; i < 2; ++i) sum[i] += lost[i];
     out.push_back(lost);
   }
-  if (!whole) return out;
+  if (kind != Accesses::kWhole) return out;
   const double life = life_of(iteration, one);
   for (std::size_t i = 0; i < 2; ++i) sum[i] /= life;
   return std::vector<Traits>(one.uses.size(), sum);
@@ -128,7 +129,7 @@ std::vector<TensorUse> traits_of(const Iteration& iteration, Accesses kind) {
   for (std::uint32_t t = 0; t < iteration.tensors(); ++t) {
     const auto& one = iteration.tensor(t);
     largest = std::max(largest, static_cast<double>(one.bytes));
-    const auto accesses = accesses_of(iteration, one, kind == Accesses::kWhole);
+    const auto accesses = accesses_of(iteration, one, kind);
     const double trip = iteration.times().copy_ns(t, 0, slow) +
                         iteration.times().copy_ns(t, slow, 0);
     for (std::uint32_t u = 0; u < accesses.size(); ++u) {

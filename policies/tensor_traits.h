@@ -10,7 +10,8 @@
 //                  the tensor as a whole: what all its uses lose per byte and
 //                  operator that it lives through. Or, where a few tiny ones
 //                  lose so much more that the others are all alike: the share
-//                  of all bytes used that lose less
+//                  of all bytes used that lose less. Or, where a few large
+//                  ones are all that matters, what the use loses in all
 //   reuse          how soon the tensor is used again, or was before: the time
 //                  of its own way out and back, as a share of that and the wait
 //   life           the share of the step that it does not live through
@@ -50,9 +51,9 @@ struct TensorUse {
   Traits traits{};
 };
 
-enum class Accesses : std::uint8_t { kByUse, kWhole, kRanked };
-inline constexpr std::array kAllAccesses = {Accesses::kByUse, Accesses::kWhole,
-                                            Accesses::kRanked};
+enum class Accesses : std::uint8_t { kByUse, kWhole, kRanked, kInAll };
+inline constexpr std::array kAllAccesses = {
+    Accesses::kByUse, Accesses::kWhole, Accesses::kRanked, Accesses::kInAll};
 
 /// Of every use of every tensor, in their order.
 std::vector<TensorUse> traits_of(const Iteration& iteration, Accesses accesses);

@@ -5,7 +5,10 @@
 
 #include "agent/agent.h"
 #include "agent/dqn.h"
+#include "policies/replay.h"
 #include "tests/contract/policy_contract.h"
+#include "tests/policies/planned_step.h"
+#include "tests/policies/random_jobs.h"
 
 namespace thermocline {
 namespace {
@@ -77,6 +80,34 @@ TEST_F(Learned, GivesReasons) {
     EXPECT_NE(text.find("loads/s"), std::string::npos) << text;
   }
   EXPECT_GT(explained, 0);
+}
+
+// A recorded step is planned on that step alone, so any agent does.
+TEST_F(Learned, PlansARecordedStepBetterThanFirstTouchAndDeeptm) {
+  write_agent(1);
+  auto policy = *std::move(make({{"plan_trials", 400}}));
+  auto first_touch =
+      *Registry<Policy>::make("policy", "first_touch", Json::object());
+  auto deeptm = *Registry<Policy>::make("policy", "deeptm", Json::object());
+  double against_deeptm = 0;
+  double deeptms = 0;
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const Iteration step = step_of(random_job(seed, 16, 24));
+    const Room room = share_of(step, 0.3);
+    const auto own = replay(step, room, *policy);
+    ASSERT_TRUE(own) << own.error().message;
+    EXPECT_TRUE(own->planned);
+    EXPECT_LE(own->steady_ns(),
+              replay(step, room, *first_touch)->steady_ns() * (1 + 1e-9));
+    against_deeptm += own->steady_ns();
+    deeptms += replay(step, room, *deeptm)->steady_ns();
+  }
+  EXPECT_LT(against_deeptm, deeptms);
+  auto online = *std::move(make({{"plan_trials", 0}}));
+  const Iteration step = step_of(random_job(1, 16, 24));
+  const auto plan = online->plan(step, share_of(step, 0.3));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_FALSE(plan->has_value());
 }
 
 // Learning beside it: the contract holds whoever decides, and nothing hangs

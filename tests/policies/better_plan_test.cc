@@ -78,7 +78,7 @@ TEST_P(NoPlanner, IsSlowerThanFirstTouch) {
 INSTANTIATE_TEST_SUITE_P(All, NoPlanner,
                          ::testing::Values("autotm", "deeptm", "next_use",
                                            "sentinel"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& one) { return one.param; });
 
 TEST(MiddleTiers, TakeWhatWouldStayInTheSlowest) {
   const Iteration step = step_on(ChainJob().trace(), with_a_middle());
