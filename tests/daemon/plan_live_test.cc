@@ -56,9 +56,15 @@ class PlanLive : public Commands {
   }
 };
 
-TEST_F(PlanLive, AJobIsFollowedStepByStep) {
+class Planner : public PlanLive,
+                public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(PlanLive, Planner,
+                         testing::Values("autotm", "learned"),
+                         [](const auto& one) { return one.param; });
+
+TEST_P(Planner, FollowsTheJobStepByStep) {
   const auto trace = recorded(kSteps);
-  const auto ran = planned({"--plan", trace, "--policy", "autotm"}, kSteps);
+  const auto ran = planned({"--plan", trace, "--policy", GetParam()}, kSteps);
   ASSERT_EQ(ran.status, 0) << ran.output;
   const auto json = report(ran);
   const auto& target = json["daemon"]["targets"][0];
