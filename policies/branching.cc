@@ -5,7 +5,6 @@
 #include <coin/CbcEventHandler.hpp>
 #include <coin/CbcHeuristic.hpp>
 #include <coin/CbcHeuristicDiveCoefficient.hpp>
-#include <coin/CbcHeuristicFPump.hpp>
 #include <coin/CbcHeuristicRINS.hpp>
 #include <coin/CbcModel.hpp>
 #include <coin/CglGomory.hpp>
@@ -85,17 +84,11 @@ void add_cuts(CbcModel& model) {
   for (CglCutGenerator* one : all) model.addCutGenerator(one, -98);
 }
 
+// Without the feasibility pump: Clp aborts on what that hands it, now and then
+// (a basis with a superbasic column, from CbcHeuristic::smallBranchAndBound).
 void add_heuristics(CbcModel& model, double seconds) {
   CbcRounding rounding(model);
   model.addHeuristic(&rounding, "rounding");
-  CbcHeuristicFPump pump(model);
-  pump.setMaximumPasses(30);
-  pump.setMaximumRetries(3);
-  pump.setAccumulate(3);
-  pump.setFractionSmall(0.5);
-  pump.setWhen(13);
-  pump.setMaximumTime(seconds / 4);
-  model.addHeuristic(&pump, "pump");
   CbcHeuristicDiveCoefficient dive(model);
   dive.setWhen(3);
   dive.setMaxTime(seconds / 4);
