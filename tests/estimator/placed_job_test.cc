@@ -211,7 +211,8 @@ std::vector<std::vector<double>> weights(const std::vector<double>& by_tier) {
 TEST(Benefits, ABatchGivesTheSameAsOneByOne) {
   std::mt19937 rng(5);
   // Around the sizes at which the batch goes from one kernel to another.
-  for (const std::size_t objects : {1, 63, 64, 65, 200, 8192, 8300}) {
+  for (const std::size_t objects :
+       {1, 2, 61, 63, 64, 65, 200, 2047, 2048, 2049, 2109, 8300}) {
     std::vector<double> gain(objects);
     for (auto& one : gain) one = static_cast<double>(rng() % 100'000) / 7 - 99;
     const double sum = std::accumulate(gain.begin(), gain.end(), 0.0);
