@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
+#include "agent/row_block.h"
+#include "agent/window_block.h"
 #include "estimator/access_cost.h"
 #include "estimator/tier_of.h"
-#include "traces/faded.h"
 
 namespace thermocline {
 namespace {
@@ -14,35 +17,7 @@ constexpr std::uint64_t kVersion = 3;  // raise when a column's meaning changes
 constexpr std::size_t kReach = 4;      // neighbours on either side
 constexpr std::int32_t kForgotten = 64;  // windows of absence
 constexpr double kFewWindows = 16;       // half of kElapsed
-constexpr double kFewSamples = 8;        // half of kSeen
-constexpr std::size_t kTurns = 8;        // windows, where there are many rows
-
-// A running average: it moves by `rate` of what is new.
-class Memory {
- public:
-  explicit Memory(double rate) : rate_(rate) {
-    for (std::size_t age = 0; age < risen_.size(); ++age) {
-      risen_[age] = 1 - std::pow(1 - rate, static_cast<double>(age));
-    }
-  }
-  double rate() const { return rate_; }
-  void add(double& average, double value) const {
-    average = faded(average + rate_ * (value - average));
-  }
-  // What an average that started from 0 would be, had it started right. Asked
-  // for five times an object and window, hence the table; beyond it what was
-  // there at first no longer counts in the last bit.
-  double settled(double average, std::int32_t age) const {
-    const auto at = static_cast<std::size_t>(age);
-    return average / (at < risen_.size() ? risen_[at] : 1.0);
-  }
-
- private:
-  double rate_;
-  std::array<double, 512> risen_{};
-};
-const Memory kShort(0.5);
-const Memory kLong(0.08);
+constexpr std::uint32_t kTurns = 8;      // windows, where there are many rows
 
 double share(double part, double whole) {
   return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0;
@@ -85,53 +60,117 @@ void join_stores(std::span<float> rows) {
   }
 }
 
-void FeatureTracker::remember(const ObjectView& object, double store_weight) {
-  History& h = history_[object.id];
-  if (object.bytes == 0 && object.loads + object.stores <= 0) {
-    // Not there yet, or gone: a tensor of a step, whose memory comes back with
-    // the next. After long enough what comes back is something new.
-    if (h.age == 0) return;
-    if (++h.away > kForgotten) h = {};
-    if (h.since >= 0) ++h.since;
-    return;
+FeatureTracker::FeatureTracker() = default;
+FeatureTracker::FeatureTracker(FeatureTracker&&) noexcept = default;
+FeatureTracker& FeatureTracker::operator=(FeatureTracker&&) noexcept = default;
+FeatureTracker::~FeatureTracker() = default;
+
+bool FeatureTracker::count_quantum(const View& view) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double fewest_loads = kNone;
+  double fewest_stores = kNone;
+  bool right = true;
+  for (std::size_t i = 0; i < view.objects.size(); ++i) {
+    const ObjectView& one = view.objects[i];
+    right &= one.id == i;
+    const double loads = one.loads > 0 ? one.loads : kNone;
+    const double stores = one.stores > 0 ? one.stores : kNone;
+    fewest_loads = std::min(fewest_loads, loads);
+    fewest_stores = std::min(fewest_stores, stores);
   }
-  h.away = 0;
-  const double loads = std::max(0.0, object.loads);
-  const double stores = std::max(0.0, object.stores) * store_weight;
-  h.age = std::min(h.age + 1, 1 << 20);
-  kShort.add(h.short_loads, loads);
-  kLong.add(h.long_loads, loads);
-  kShort.add(h.short_stores, stores);
-  kLong.add(h.long_stores, stores);
-  h.life += loads + stores;
-  if (object.loads + object.stores > 0) {
-    if (h.since >= 0) {
-      const double gap = h.since + 1;
-      h.gap = h.gap > 0 ? h.gap + 0.25 * (gap - h.gap) : gap;
-    }
-    h.since = 0;
-  } else if (h.since >= 0) {
-    h.since = std::min(h.since + 1, 1 << 20);
+  CHECK(right);
+  const double fewest = std::min(fewest_loads, fewest_stores);
+  if (fewest == kNone) return false;
+  if (quantum_ <= 0 || fewest < quantum_) quantum_ = fewest;
+  return true;
+}
+
+void FeatureTracker::remember(const WindowBlock& block, std::size_t from) {
+  Histories& h = histories_;
+  const std::size_t count = block.count;
+  const double* const live = block.live;
+  passes::average(count, kShortRate, live, block.loads, &h.short_loads[from]);
+  passes::average(count, kLongRate, live, block.loads, &h.long_loads[from]);
+  passes::average(count, kShortRate, live, block.weighed,
+                  &h.short_stores[from]);
+  passes::average(count, kLongRate, live, block.weighed, &h.long_stores[from]);
+  passes::add_up(block, quantum_, &h.life[from], &h.samples[from]);
+  passes::average_gaps(block, &h.since[from], &h.gap[from]);
+  const std::int32_t longest =
+      passes::count_windows(block, &h.since[from], &h.age[from], &h.away[from]);
+  // Not there: a tensor of a step, whose memory comes back with the next. After
+  // long enough what comes back is something new.
+  if (longest <= kForgotten) return;
+  for (std::size_t i = from; i < from + count; ++i) {
+    if (h.away[i] > kForgotten) h.forget(i);
   }
 }
 
-void FeatureTracker::remember_all(const View& view, double store_weight) {
-  bool any = false;
-  for (std::size_t i = 0; i < view.objects.size(); ++i) {
-    const ObjectView& object = view.objects[i];
-    CHECK(object.id == i);
-    for (const double count : {object.loads, object.stores}) {
-      any = any || count > 0;
-      if (count > 0 && (quantum_ <= 0 || count < quantum_)) quantum_ = count;
-    }
+FeatureTracker::Sums FeatureTracker::take_in(const View& view,
+                                             double store_weight) {
+  const bool any = count_quantum(view);
+  const std::size_t n = view.objects.size();
+  due_.clear();
+  ++turn_;
+  Sums sums;
+  WindowBlock block;
+  for (std::size_t from = 0; from < n; from += WindowBlock::kObjects) {
+    const std::size_t count = std::min(WindowBlock::kObjects, n - from);
+    block.take(view.objects.subspan(from, count), slowness_);
+    passes::tell_apart(block, store_weight);
+    if (any) remember(block, from);
+    passes::settle(block, &histories_.long_loads[from],
+                   &histories_.long_stores[from], &histories_.life[from],
+                   &histories_.age[from], kLongRisen, &density_[kReach + from]);
+    sums.bytes += passes::dot(block.bytes, block.resident);
+    sums.residents += passes::dot(block.resident, block.resident);
+    sums.accessed += passes::dot(block.accessed, block.resident);
+    sums.all += passes::dot(block.all, block.resident);
+    sums.lived += passes::dot(block.lived, block.resident);
+    sums.loads += passes::dot(block.loads, block.resident);
+    sums.stores += passes::dot(block.stores, block.resident);
+    sums.slow_loads += passes::dot(block.loads, block.slow);
+    sums.slow_stores += passes::dot(block.stores, block.slow);
+    std::uint16_t* const written = &written_[kReach + from];
+    passes::choose(block, turn_ + static_cast<std::uint32_t>(from), kTurns,
+                   written, &histories_.since[from]);
+    if (n < kManyObjects) std::fill_n(block.due, count, std::uint8_t{1});
+    gather(block, from);
+    std::copy_n(block.place, count, written);
   }
-  if (!any) return;
-  for (std::size_t i = 0; i < view.objects.size(); ++i) {
-    const ObjectView& object = view.objects[i];
-    remember(object, store_weight);
-    if (object.bytes == 0) continue;
-    history_[i].samples +=
-        (std::max(0.0, object.loads) + std::max(0.0, object.stores)) / quantum_;
+  return sums;
+}
+
+void FeatureTracker::gather(const WindowBlock& block, std::size_t from) {
+  std::uint32_t which[WindowBlock::kObjects];
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < block.count; ++i) {
+    which[count] = i;
+    count += block.due[i];
+  }
+  const std::size_t before = due_.size();
+  due_.resize(before + count);
+  if (blocks_.size() * RowBlock::kRows < due_.size()) {
+    blocks_.resize((due_.size() + RowBlock::kRows - 1) / RowBlock::kRows);
+  }
+  const Histories& h = histories_;
+  for (std::size_t at = before; at < due_.size(); ++at) {
+    const std::size_t seen = which[at - before];
+    const std::size_t i = from + seen;
+    RowBlock& rows = blocks_[at / RowBlock::kRows];
+    const std::size_t d = at % RowBlock::kRows;
+    due_[at] = static_cast<ObjectId>(i);
+    rows.short_loads[d] = h.short_loads[i];
+    rows.long_loads[d] = h.long_loads[i];
+    rows.short_stores[d] = h.short_stores[i];
+    rows.long_stores[d] = h.long_stores[i];
+    rows.life[d] = h.life[i];
+    rows.samples[d] = h.samples[i];
+    rows.gap[d] = h.gap[i];
+    rows.since[d] = static_cast<float>(h.since[i]);
+    rows.windows[d] = std::max(h.age[i], 1);
+    rows.bytes[d] = std::max(block.bytes[seen], 1.0);
+    rows.slow[d] = static_cast<float>(block.slow[seen]);
   }
 }
 
@@ -139,8 +178,7 @@ void FeatureTracker::remember_rates(const View& view, double gain,
                                     double stalled) {
   const auto window = static_cast<double>(std::max<Nanos>(view.window_ns, 1));
   ++windows_;
-  const double rate =
-      std::max(kLong.rate(), 1.0 / static_cast<double>(windows_));
+  const double rate = std::max(kLongRate, 1.0 / static_cast<double>(windows_));
   steady_ += rate * (gain / window - steady_);
   stall_ += rate * (stalled / window - stall_);
 }
@@ -151,46 +189,22 @@ void FeatureTracker::update(const View& view) {
   const Machine machine = machine_of(view);
   const double weight = machine.tiers.size() > 1 ? store_weight(machine) : 1;
   slowness_ = slowness(machine);
-  history_.resize(n);
-  density_.assign(n, 0);
-  summed_.resize(n + 1);
-  counted_.resize(n + 1);
+  histories_.resize(n);
+  density_.resize(n + 2 * kReach);
+  written_.resize(n + 2 * kReach);
+  std::fill_n(density_.end() - kReach, kReach, 0.0);
+  std::fill_n(written_.end() - kReach, kReach, std::uint16_t{0});
   rows_.resize(n * kFeatures);
+  const Sums sums = take_in(view, weight);
+  mean_density_ = sums.bytes > 0 ? sums.all / sums.bytes : 0;
+  mean_life_ = sums.bytes > 0 ? sums.lived / sums.bytes : 0;
+  mean_bytes_ = sums.residents > 0 ? sums.bytes / sums.residents : 1;
+  share_out(view, machine, sums);
+  write_rows();
+}
 
-  remember_all(view, weight);
-  double footprint = 0;
-  double lived = 0;     // accesses since birth, per window
-  double accesses = 0;  // remembered for long, store-weighted
-  double loads = 0;     // of this window
-  double stores = 0;
-  double slow_loads = 0;  // of these, as if in the slowest tier
-  double slow_stores = 0;
-  double untouched = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const ObjectView& object = view.objects[i];
-    summed_[i + 1] = summed_[i];
-    counted_[i + 1] = counted_[i];
-    if (object.bytes == 0) continue;
-    const History& h = history_[i];
-    const double all = kLong.settled(h.long_loads + h.long_stores, h.windows());
-    density_[i] = all / static_cast<double>(object.bytes);
-    summed_[i + 1] += density_[i];
-    counted_[i + 1] += 1;
-    footprint += static_cast<double>(object.bytes);
-    accesses += all;
-    lived += h.life / h.windows();
-    loads += object.loads;
-    stores += object.stores;
-    const double slow =
-        object.tier < slowness_.size() ? slowness_[object.tier] : 1;
-    slow_loads += slow * object.loads;
-    slow_stores += slow * object.stores;
-    if (object.loads + object.stores <= 0) untouched += 1;
-  }
-  mean_density_ = footprint > 0 ? accesses / footprint : 0;
-  mean_life_ = footprint > 0 ? lived / footprint : 0;
-  mean_bytes_ = counted_[n] > 0 ? footprint / counted_[n] : 1;
-
+void FeatureTracker::share_out(const View& view, const Machine& machine,
+                               const Sums& sums) {
   const TierView& fast = view.tiers.front();
   const auto window = static_cast<double>(std::max<Nanos>(view.window_ns, 1));
   const auto capacity = static_cast<double>(fast.capacity);
@@ -198,25 +212,25 @@ void FeatureTracker::update(const View& view) {
   const AccessCost quick = access_cost(machine.tiers.front());
   const AccessCost far = access_cost(machine.tiers.back());
   const double gain =
-      std::max(0.0, loads * (far.load_ns - quick.load_ns) +
-                        stores * (far.store_ns - quick.store_ns));
+      std::max(0.0, sums.loads * (far.load_ns - quick.load_ns) +
+                        sums.stores * (far.store_ns - quick.store_ns));
   const double stalled =
-      std::max(0.0, slow_loads * (far.load_ns - quick.load_ns) +
-                        slow_stores * (far.store_ns - quick.store_ns));
+      std::max(0.0, sums.slow_loads * (far.load_ns - quick.load_ns) +
+                        sums.slow_stores * (far.store_ns - quick.store_ns));
   const double move_all =
-      move_ns(machine, static_cast<Bytes>(footprint), 4096, last, 0);
+      move_ns(machine, static_cast<Bytes>(sums.bytes), 4096, last, 0);
   const double move_back =
-      move_ns(machine, static_cast<Bytes>(footprint), 4096, 0, last);
-  const bool idle = loads + stores <= 0;
+      move_ns(machine, static_cast<Bytes>(sums.bytes), 4096, 0, last);
+  const bool idle = sums.loads + sums.stores <= 0;
   if (!idle) remember_rates(view, gain, stalled);
   const auto log1 = [](double x) {
     return static_cast<float>(std::log1p(std::min(x, 1e3)));
   };
-  shared_[kCapacity] = static_cast<float>(share(capacity, footprint));
+  shared_[kCapacity] = static_cast<float>(share(capacity, sums.bytes));
   shared_[kFree] = static_cast<float>(
       share(capacity - static_cast<double>(fast.used), capacity));
   shared_[kBudget] =
-      static_cast<float>(share(static_cast<double>(view.budget), footprint));
+      static_cast<float>(share(static_cast<double>(view.budget), sums.bytes));
   shared_[kMoveCost] = log1(move_all / window);
   shared_[kDemoteCost] = log1(move_back / window);
   if (!idle) shared_[kIntensity] = log1(gain / window);
@@ -225,80 +239,48 @@ void FeatureTracker::update(const View& view) {
   const auto elapsed = static_cast<double>(windows_);
   shared_[kElapsed] = static_cast<float>(elapsed / (elapsed + kFewWindows));
   if (!idle) {
-    shared_[kSparsity] = static_cast<float>(share(untouched, counted_[n]));
+    shared_[kSparsity] = static_cast<float>(
+        share(sums.residents - sums.accessed, sums.residents));
   }
-  choose_due(view);
-  for (const ObjectId i : due_) {
-    const auto row = std::span(rows_).subspan(i * kFeatures, kFeatures);
-    if (view.objects[i].bytes == 0) {
-      std::ranges::fill(row, 0.0F);
-    } else {
-      write_row(view.objects[i], row);
+}
+
+void FeatureTracker::write_rows() {
+  const Means means{mean_density_, mean_life_, mean_bytes_};
+  OwnColumns own;
+  for (std::size_t from = 0; from < due_.size(); from += RowBlock::kRows) {
+    RowBlock& block = blocks_[from / RowBlock::kRows];
+    const std::size_t count = std::min(RowBlock::kRows, due_.size() - from);
+    for (std::size_t d = 0; d < count; ++d) {
+      const std::size_t i = due_[from + d];
+      // Written below; seldom where it was in the window before.
+      for (std::size_t f = 0; f < kFeatures; f += 16) {
+        __builtin_prefetch(&rows_[i * kFeatures + f], 1);
+      }
+      double around = 0;
+      int others = 0;
+      for (std::size_t j = 0; j < kReach; ++j) {
+        const std::size_t above = i + kReach + 1 + j;
+        around += density_[i + j] + density_[above];
+        others += static_cast<int>(written_[i + j] != 0) +
+                  static_cast<int>(written_[above] != 0);
+      }
+      block.around[d] = around / std::max(others, 1);
+    }
+    passes::reckon(block, means, own);
+    for (std::size_t d = 0; d < count; ++d) {
+      const std::size_t i = due_[from + d];
+      float* const row = &rows_[i * kFeatures];
+      if (written_[kReach + i] == 0) {
+        std::fill_n(row, kFeatures, 0.0F);
+        continue;
+      }
+      for (std::size_t f = 0; f < OwnColumns::kOwn; ++f) {
+        row[f] = own.at[f][d];
+      }
+      std::memcpy(row + OwnColumns::kOwn, &shared_[OwnColumns::kOwn],
+                  (kFeatures - OwnColumns::kOwn) * sizeof(float));
     }
   }
-}
-
-void FeatureTracker::choose_due(const View& view) {
-  const std::size_t n = view.objects.size();
-  const bool all = n < kManyObjects;
-  written_.resize(n, 0);
-  due_.clear();
-  ++turn_;
-  for (std::size_t i = 0; i < n; ++i) {
-    const ObjectView& object = view.objects[i];
-    const auto there =
-        static_cast<std::uint16_t>(object.bytes == 0 ? 0 : 1 + object.tier);
-    const auto since = static_cast<std::uint32_t>(history_[i].since);
-    const bool turn = there != 0 && (since <= 1 || (i + turn_) % kTurns == 0);
-    if (!all && !turn && there == written_[i]) continue;
-    written_[i] = there;
-    due_.push_back(static_cast<ObjectId>(i));
-  }
-}
-
-void FeatureTracker::write_row(const ObjectView& object,
-                               std::span<float> row) const {
-  std::copy(shared_.begin(), shared_.end(), row.begin());
-  const History& h = history_[object.id];
-  const auto bytes = static_cast<double>(object.bytes);
-  const auto density = [&](double average, const Memory& memory) {
-    const double here = memory.settled(average, h.windows()) / bytes;
-    return mean_density_ > 0 && here > 0
-               ? static_cast<float>(std::log1p(here / mean_density_))
-               : 0.0F;
-  };
-  row[kShortLoads] = density(h.short_loads, kShort);
-  row[kLongLoads] = density(h.long_loads, kLong);
-  row[kShortStores] = density(h.short_stores, kShort);
-  row[kLongStores] = density(h.long_stores, kLong);
-
-  if (mean_life_ > 0) {
-    row[kLife] = static_cast<float>(
-        std::log1p(h.life / h.windows() / bytes / mean_life_));
-  }
-  row[kSeen] = static_cast<float>(h.samples / (h.samples + kFewSamples));
-
-  const std::size_t n = history_.size();
-  const std::size_t from = object.id < kReach ? 0 : object.id - kReach;
-  const std::size_t to = std::min(n, object.id + kReach + 1);
-  const double others = counted_[to] - counted_[from] - 1;
-  const double around = summed_[to] - summed_[from] - density_[object.id];
-  if (others > 0 && mean_density_ > 0) {
-    row[kNeighbours] = static_cast<float>(
-        std::log1p(std::max(0.0, around / others / mean_density_)));
-  }
-  row[kRecency] =
-      h.since < 0 ? 0.0F : 1.0F / (1.0F + static_cast<float>(h.since));
-  if (h.gap > 0) {
-    row[kDue] = static_cast<float>(std::min(2.0, (h.since + 1) / h.gap));
-    row[kGap] = static_cast<float>(std::log1p(h.gap) / 3);
-  }
-  row[kAge] = 1.0F / static_cast<float>(h.windows());
-  row[kSlowness] = object.tier < slowness_.size()
-                       ? static_cast<float>(slowness_[object.tier])
-                       : 1.0F;
-  row[kSize] = static_cast<float>(
-      std::clamp(std::log2(bytes / mean_bytes_) / 4, -2.0, 2.0));
 }
 
 }  // namespace thermocline

@@ -18,9 +18,14 @@
 #include <span>
 #include <vector>
 
+#include "agent/histories.h"
+#include "estimator/machine.h"
 #include "estimator/view.h"
 
 namespace thermocline {
+
+struct RowBlock;
+struct WindowBlock;
 
 // The columns of the feature matrix, N x F, row-major. A "density" is accesses
 // per byte over their mean over all resident objects, as log(1 + x); a store
@@ -81,6 +86,11 @@ inline constexpr std::size_t kManyObjects = 16384;
 
 class FeatureTracker {
  public:
+  FeatureTracker();
+  FeatureTracker(FeatureTracker&&) noexcept;
+  FeatureTracker& operator=(FeatureTracker&&) noexcept;
+  ~FeatureTracker();
+
   /// Takes in one window. Requires: view.objects[i].id == i; at least one
   /// tier. Objects may be added from call to call. Cost: O(N).
   void update(const View& view);
@@ -89,7 +99,7 @@ class FeatureTracker {
   /// The objects whose rows that update wrote, by id: all of fewer than
   /// kManyObjects.
   std::span<const ObjectId> due() const { return due_; }
-  std::size_t objects() const { return history_.size(); }
+  std::size_t objects() const { return histories_.size(); }
   /// A column that is alike for all objects: kCapacity and those after it.
   double shared(Feature column) const {
     return static_cast<double>(shared_[column]);
@@ -97,38 +107,38 @@ class FeatureTracker {
   /// What kStall is the logarithm of.
   double stall() const { return stall_; }
 
-  // What is remembered of an object; counts are per window.
-  struct History {
-    double short_loads = 0;
-    double long_loads = 0;
-    double short_stores = 0;
-    double long_stores = 0;
-    double life = 0;          // store-weighted accesses since it was first seen
-    double samples = 0;       // about; see FeatureTracker::quantum_
-    double gap = 0;           // mean windows between windows with accesses
-    std::int32_t since = -1;  // windows since the last access; -1: never
-    std::int32_t age = 0;     // windows seen
-    std::int32_t away = 0;    // windows since it was there
-
-    std::int32_t windows() const { return std::max(age, 1); }
-  };
-  const History& history(ObjectId object) const { return history_[object]; }
+  History history(ObjectId object) const { return histories_.at(object); }
 
  private:
-  void remember(const ObjectView& object, double store_weight);
-  void remember_all(const View& view, double store_weight);
-  void remember_rates(const View& view, double gain, double stalled);
-  void choose_due(const View& view);
-  void write_row(const ObjectView& object, std::span<float> row) const;
+  // Of all that resides; accesses are of this window but for `all`, `lived`.
+  struct Sums {
+    double bytes = 0;
+    double residents = 0;
+    double accessed = 0;  // residents that were
+    double all = 0;       // accesses remembered for long, store-weighted
+    double lived = 0;     // accesses since birth, per window
+    double loads = 0;
+    double stores = 0;
+    double slow_loads = 0;  // of these, as if in the slowest tier
+    double slow_stores = 0;
+  };
 
-  std::vector<History> history_;
-  std::vector<double> density_;  // long accesses per byte, by object
-  std::vector<double> summed_;   // prefix sums of density_ of residents
-  std::vector<double> counted_;  // prefix counts of residents
-  std::vector<float> rows_;
+  bool count_quantum(const View& view);
+  Sums take_in(const View& view, double store_weight);
+  void remember(const WindowBlock& block, std::size_t from);
+  void gather(const WindowBlock& block, std::size_t from);
+  void share_out(const View& view, const Machine& machine, const Sums& sums);
+  void remember_rates(const View& view, double gain, double stalled);
+  void write_rows();
+
+  Histories histories_;
+  // By object, with nobody's before the first and after the last.
+  std::vector<double> density_;         // long accesses per byte
   std::vector<std::uint16_t> written_;  // as in a row: 0 absent, or 1 + tier
+  std::vector<float> rows_;
   std::vector<ObjectId> due_;
-  std::size_t turn_ = 0;
+  std::vector<RowBlock> blocks_;  // of those due
+  std::uint32_t turn_ = 0;
   std::array<float, kFeatures> shared_{};  // columns alike for all objects
   double mean_density_ = 0;
   double mean_life_ = 0;

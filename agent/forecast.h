@@ -11,12 +11,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <vector>
 
 #include "agent/features.h"
+#include "agent/forecast_many.h"
 #include "agent/foretold.h"
 #include "agent/network.h"
 #include "agent/price.h"
@@ -25,12 +25,8 @@ namespace thermocline {
 
 /// (N): log of the loss per decision and byte in the slowest tier, in units of
 /// the window's time over the footprint; a mean over what comes, discounted.
-/// `many`: by forward_many().
-inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x,
-                                  bool many = false) {
-  // Where an object lies says nothing about what comes.
-  constexpr std::array<std::size_t, 4> kUnseen = {kSlowness, kCapacity, kFree,
-                                                  kBudget};
+/// forecast_many.cc says the same of thousands of rows.
+inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x) {
   const auto density =
       x.select(1, kLongLoads).expm1() + x.select(1, kLongStores).expm1() + 0.02;
   // What is modelled to be lost cannot exceed the window: the model overrates
@@ -38,124 +34,72 @@ inline torch::Tensor log_forecast(QNetwork& network, const torch::Tensor& x,
   const auto guess = density.log() +
                      (x.select(1, kSteady).expm1() + 1e-3).log() -
                      x.select(1, kStall);
-  torch::Tensor learned;
-  if (many) {
-    learned = forward_many(network, x, kUnseen);
-  } else {
-    auto blind = x.clone();
-    for (const auto column : kUnseen) {
-      blind.select(1, static_cast<long>(column)).fill_(0.0);
-    }
-    learned = network->forward(blind);
+  auto blind = x.clone();
+  for (const auto column : kUnseen) {
+    blind.select(1, static_cast<long>(column)).fill_(0.0);
   }
+  const auto learned = network->forward(blind);
   return guess - advantage(learned).clamp(-8, 8);
 }
 
-/// What is alike for all rows that are there; none: no time has passed.
-inline Horizon horizon_of(std::span<const float> rows, double payback) {
-  Horizon out{.decisions = payback};
-  for (std::size_t at = 0; at < rows.size(); at += kFeatures) {
-    if (rows[at + kAge] <= 0) continue;
-    out.lasted = windows_of(rows[at + kElapsed]);
-    out.up = std::expm1(static_cast<double>(rows[at + kMoveCost]));
-    out.down = std::expm1(static_cast<double>(rows[at + kDemoteCost]));
-    break;
+/// What is alike for all these rows of `rows` that are there; none: no time has
+/// passed.
+inline Horizon horizon_of(std::span<const float> rows,
+                          std::span<const ObjectId> which, double payback) {
+  for (const ObjectId i : which) {
+    const float* const row = &rows[i * kFeatures];
+    if (row[kAge] <= 0) continue;
+    return {.decisions = payback,
+            .lasted = windows_of(row[kElapsed]),
+            .up = std::expm1(static_cast<double>(row[kMoveCost])),
+            .down = std::expm1(static_cast<double>(row[kDemoteCost]))};
   }
-  return out;
+  return {.decisions = payback};
 }
 
-// By row, in units of log_forecast(): what is foreseen, and what was so far, up
-// to a factor. And their sums, weighed by bytes.
-struct Foreseen {
-  std::vector<float> soon;
-  std::vector<float> life;
-  double bytes = 0;  // in mean objects
-  double soon_sum = 0;
-  double life_sum = 0;
-
-  /// Of one of these rows; `unit`: what life is a multiple of.
-  Outlook outlook(std::span<const float> rows, std::size_t i,
-                  double unit) const {
-    return {.soon = static_cast<double>(soon[i]),
-            .life = unit * static_cast<double>(life[i]),
-            .fast = rows[i * kFeatures + kSlowness] <= 0};
-  }
-};
-
-/// In blocks that a processor's cache holds together with all that is between
-/// the layers (0.5 MiB): twice as fast as all rows at once. `many`: by
-/// forward_many(); fewer than kManyObjects are decided on by the same bits as
-/// they were learned by.
-inline Foreseen foresee(QNetwork& network, std::span<const float> rows,
-                        bool many) {
+/// What the network foresees of rows, a few, goes into `kept`, by row: by the
+/// same bits as it learns by. In blocks that a processor's cache
+/// holds together with all that is between the layers.
+inline void foresee(QNetwork& network, std::span<const float> rows,
+                    Foretold& kept) {
   const std::size_t count = rows.size() / kFeatures;
-  const std::size_t block = many ? kManyObjects : 1024;
-  Foreseen out;
-  out.soon.resize(count);
-  out.life.resize(count);
-  for (std::size_t from = 0; from < count; from += block) {
-    const std::size_t some = std::min(block, count - from);
+  constexpr std::size_t kBlock = 1024;
+  for (std::size_t from = 0; from < count; from += kBlock) {
+    const std::size_t some = std::min(kBlock, count - from);
     const auto x = torch::from_blob(
         const_cast<float*>(&rows[from * kFeatures]),
         {static_cast<long>(some), static_cast<long>(kFeatures)});
-    const auto soon = log_forecast(network, x, many).exp().contiguous();
+    const auto soon = log_forecast(network, x).exp().contiguous();
     const auto life = x.select(1, kLife).expm1().contiguous();
     const auto there = x.select(1, kAge) > 0;
-    const auto bytes = (4 * x.select(1, kSize)).exp2() * there;
-    std::copy_n(soon.data_ptr<float>(), some, &out.soon[from]);
-    std::copy_n(life.data_ptr<float>(), some, &out.life[from]);
-    out.bytes += bytes.sum().item<double>();
-    out.soon_sum += bytes.dot(soon).item<double>();
-    out.life_sum += bytes.dot(life).item<double>();
+    const auto bytes = ((4 * x.select(1, kSize)).exp2() * there).contiguous();
+    std::copy_n(soon.data_ptr<float>(), some, &kept.soon[from]);
+    std::copy_n(life.data_ptr<float>(), some, &kept.life[from]);
+    std::copy_n(bytes.data_ptr<float>(), some, &kept.bytes[from]);
+    for (std::size_t i = from; i < from + some; ++i) {
+      kept.fast[i] = rows[i * kFeatures + kSlowness] <= 0;
+    }
   }
-  return out;
 }
 
-/// By row, the price that it may cost (price.h): what the forecast says is lost
-/// in the next `payback` decisions, and what was lost so far. Returns what all
-/// that is there would lose in slow memory per decision, in windows.
-inline double forecast_scores(QNetwork& network, std::span<const float> rows,
-                              double payback, std::vector<double>& out) {
-  const std::size_t count = rows.size() / kFeatures;
-  const Foreseen seen = foresee(network, rows, count >= kManyObjects);
+/// The scores of these rows of `rows`, of which all has been foreseen: the
+/// price that each may cost (price.h), by what the forecast says is lost in the
+/// next `payback` decisions, and what was lost so far. Returns what all that is
+/// there would lose in slow memory per decision, in windows.
+inline double forecast_scores(std::span<const float> rows,
+                              std::span<const ObjectId> which, double payback,
+                              const Foretold& kept, std::vector<double>& out) {
+  const ForetoldSums all = sums_of(kept);
   // Lives are relative to their mean; that is what is lost on average.
-  const double unit = seen.life_sum > 0 ? seen.soon_sum / seen.life_sum : 0;
-  const Horizon horizon = horizon_of(rows, payback);
-  out.resize(seen.soon.size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = price_of(seen.outlook(rows, i, unit), horizon);
+  const double unit = all.life > 0 ? all.soon / all.life : 0;
+  const Horizon horizon = horizon_of(rows, which, payback);
+  for (const ObjectId i : which) {
+    out[i] = price_of({.soon = static_cast<double>(kept.soon[i]),
+                       .life = unit * static_cast<double>(kept.life[i]),
+                       .fast = kept.fast[i] != 0},
+                      horizon);
   }
-  return seen.bytes > 0 ? seen.soon_sum / seen.bytes : 0;
-}
-
-/// The same of objects whose rows are written by turns: `rows` are those of
-/// `due` alone. What was foreseen of the others is kept.
-inline double forecast_scores(QNetwork& network, std::span<const float> rows,
-                              std::span<const ObjectId> due, double payback,
-                              Foretold& kept, std::vector<double>& out) {
-  const Foreseen seen = foresee(network, rows, true);
-  kept.resize(out.size());
-  for (std::size_t d = 0; d < due.size(); ++d) {
-    const float* const row = &rows[d * kFeatures];
-    kept.soon[due[d]] = seen.soon[d];
-    kept.life[due[d]] = seen.life[d];
-    kept.bytes[due[d]] = row[kAge] > 0 ? std::exp2(4 * row[kSize]) : 0;
-  }
-  double bytes = 0;
-  double soon = 0;
-  double life = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto weight = static_cast<double>(kept.bytes[i]);
-    bytes += weight;
-    soon += weight * static_cast<double>(kept.soon[i]);
-    life += weight * static_cast<double>(kept.life[i]);
-  }
-  const double unit = life > 0 ? soon / life : 0;
-  const Horizon horizon = horizon_of(rows, payback);
-  for (std::size_t d = 0; d < due.size(); ++d) {
-    out[due[d]] = price_of(seen.outlook(rows, d, unit), horizon);
-  }
-  return bytes > 0 ? soon / bytes : 0;
+  return all.bytes > 0 ? all.soon / all.bytes : 0;
 }
 
 }  // namespace thermocline

@@ -7,18 +7,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace thermocline {
 
 // By object, when its row was last new; 0 before. Of forecasts alone.
 struct Foretold {
-  std::vector<float> soon;   // what it loses in the next decisions
-  std::vector<float> life;   // and lost so far
-  std::vector<float> bytes;  // in mean objects
+  std::vector<float> soon;         // what it loses in the next decisions
+  std::vector<float> life;         // and lost so far
+  std::vector<float> bytes;        // in mean objects
+  std::vector<std::uint8_t> fast;  // whether it lay in the fastest tier
 
   void resize(std::size_t objects) {
     for (auto* one : {&soon, &life, &bytes}) one->resize(objects);
+    fast.resize(objects);
   }
 };
 

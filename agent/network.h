@@ -8,7 +8,6 @@
 
 #include <dlfcn.h>
 
-#include <span>
 #include <vector>
 
 #include "traces/libtorch.h"
@@ -53,34 +52,6 @@ struct QNetworkImpl : torch::nn::Module {
   torch::nn::Sequential layers;
 };
 TORCH_MODULE(QNetwork);
-
-/// The same as forward() of rows in which these columns are 0, but for
-/// rounding; without gradients, and faster where there are thousands of rows:
-/// by oneDNN, where LibTorch has it, whose kernels know such narrow layers.
-inline torch::Tensor forward_many(QNetwork& network, const torch::Tensor& rows,
-                                  std::span<const std::size_t> unseen) {
-  const auto without = [&](torch::Tensor matrix) {
-    auto out = matrix.clone();
-    for (const std::size_t column : unseen) {
-      out.select(1, static_cast<long>(column)).fill_(0.0);
-    }
-    return out;
-  };
-  if (!at::globalContext().hasMKLDNN()) return network->forward(without(rows));
-  auto at = rows.to_mkldnn();
-  bool first = true;
-  for (const auto& layer : network->layers->children()) {
-    const auto* const linear = layer->as<torch::nn::Linear>();
-    if (linear == nullptr) {
-      at = at.relu();
-      continue;
-    }
-    at = at::mkldnn_linear(at, first ? without(linear->weight) : linear->weight,
-                           linear->bias);
-    first = false;
-  }
-  return at.to_dense();
-}
 
 /// By row: the advantage of the fastest over the slowest tier.
 inline torch::Tensor advantage(const torch::Tensor& q) {

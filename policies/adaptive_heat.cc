@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "policies/wide.h"
+#include "traces/wide.h"
 
 namespace thermocline {
 namespace {

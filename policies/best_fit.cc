@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "policies/capped_sum.h"
-#include "policies/wide.h"
+#include "traces/wide.h"
 
 namespace thermocline {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "estimator/access_cost.h"
 #include "estimator/tier_of.h"
-#include "policies/wide.h"
 #include "traces/faded.h"
+#include "traces/wide.h"
 
 namespace thermocline {
 namespace {

@@ -32,8 +32,8 @@
 
 #include "policies/heat_log.h"
 #include "policies/packing.h"
-#include "policies/wide.h"
 #include "traces/fields.h"
+#include "traces/wide.h"
 
 namespace thermocline {
 namespace {

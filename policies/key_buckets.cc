@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "policies/capped_sum.h"
-#include "policies/wide.h"
+#include "traces/wide.h"
 
 namespace thermocline {
 namespace {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "policies/wide.h"
+#include "traces/wide.h"
 
 namespace thermocline::packing {
 

@@ -39,9 +39,9 @@
 #include "policies/heat_log.h"
 #include "policies/hot_change.h"
 #include "policies/swaps.h"
-#include "policies/wide.h"
 #include "traces/faded.h"
 #include "traces/fields.h"
+#include "traces/wide.h"
 
 namespace thermocline {
 namespace {

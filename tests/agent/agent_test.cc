@@ -79,23 +79,26 @@ TEST_F(AgentFile, ComesBackAsItWas) {
   EXPECT_EQ(one.size(), 5U);
 }
 
-// Thousands of rows go through other kernels.
+// Thousands of rows go through other loops (forecast_many.h).
 TEST_F(AgentFile, ManyObjectsScoreAsFewDo) {
-  const Agent agent = make(1);
-  const auto rows = some_features();
-  std::vector<double> few;
-  const double of_few = agent.score(rows, few);
-  std::vector<float> repeated;
-  for (int i = 0; i < 4'000; ++i) {
-    repeated.insert(repeated.end(), rows.begin(), rows.end());
-  }
-  std::vector<double> many;
-  const double of_many = agent.score(repeated, many);
-  EXPECT_NEAR(of_many, of_few, 1e-4 * std::abs(of_few));
-  ASSERT_EQ(many.size(), 4'000 * few.size());
-  for (std::size_t i = 0; i < many.size(); ++i) {
-    const double one = few[i % few.size()];
-    ASSERT_NEAR(many[i], one, 1e-4 * std::abs(one) + 1e-6) << i;
+  for (const bool split : {true, false}) {
+    info_.split = split;
+    const Agent agent = make(1);
+    const auto rows = some_features();
+    std::vector<double> few;
+    const double of_few = agent.score(rows, few);
+    std::vector<float> repeated;
+    for (int i = 0; i < 4'000; ++i) {
+      repeated.insert(repeated.end(), rows.begin(), rows.end());
+    }
+    std::vector<double> many;
+    const double of_many = agent.score(repeated, many);
+    EXPECT_NEAR(of_many, of_few, 1e-4 * std::abs(of_few));
+    ASSERT_EQ(many.size(), 4'000 * few.size());
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      const double one = few[i % few.size()];
+      ASSERT_NEAR(many[i], one, 1e-4 * std::abs(one) + 1e-6) << i;
+    }
   }
 }
 

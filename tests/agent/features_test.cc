@@ -108,6 +108,28 @@ TEST(Features, WhatComesBackIsKnown) {
   EXPECT_EQ(window(1 << 20, 0).long_loads, 0);  // somebody else by now
 }
 
+// Four on either side, of those that are there.
+TEST(Features, NeighboursAreThoseWithTheNearestIds) {
+  std::vector<ObjectView> objects(12);
+  for (ObjectId i = 0; i < objects.size(); ++i) {
+    objects[i] = {.id = i, .bytes = 1 << 20, .loads = 10.0 * i};
+  }
+  objects[3].bytes = 0;
+  objects[3].loads = 0;
+  const std::vector<TierView> tiers{{1 << 30, 0, 80, 80, 64e9, 64e9},
+                                    {1 << 30, 0, 300, 300, 16e9, 8e9}};
+  FeatureTracker seen;
+  seen.update({0, 1'000'000, 1 << 20, objects, tiers});
+  const auto around = [&](std::size_t object) {
+    return std::expm1(seen.features()[object * kFeatures + kNeighbours]);
+  };
+  const double mean = 630.0 / 11;
+  EXPECT_NEAR(around(0), (10 + 20 + 40) / 3.0 / mean, 1e-5);
+  EXPECT_NEAR(around(6), (20 + 40 + 50 + 70 + 80 + 90 + 100) / 7.0 / mean,
+              1e-5);
+  EXPECT_NEAR(around(11), (70 + 80 + 90 + 100) / 4.0 / mean, 1e-5);
+}
+
 TEST(Features, WaitingIsNoTime) {
   const World world = training_job(1);
   Environment environment(world, {});
