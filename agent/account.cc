@@ -14,27 +14,18 @@ constexpr double kMostWrong = 16;  // the model, either way
 
 }  // namespace
 
-void Account::follow_untouched(const View& view) {
-  untouched_.resize(view.objects.size(), kNoTier);
-  Bytes used = 0;
-  for (const ObjectView& one : view.objects) {
-    TierId& tier = untouched_[one.id];
-    if (one.bytes == 0) tier = kNoTier;
-    if (tier == 0) used += one.bytes;
-  }
+// Where it would lie in a job that nobody touched, which was born now.
+TierId Account::born(const View& view, const ObjectView& one, Bytes& used) {
+  // In slow memory although there was room: bound to it, or moved in this very
+  // window.
   const TierView& fast = view.tiers.front();
-  for (const ObjectView& one : view.objects) {
-    TierId& tier = untouched_[one.id];
-    if (one.bytes == 0 || tier != kNoTier) continue;
-    // Born in slow memory although there was room: bound to it, or moved in
-    // this very window.
-    const bool had_room = fast.used + one.bytes <= fast.capacity;
-    const bool fits = used + one.bytes <= fast.capacity;
-    tier = one.tier;
-    if (tier == 0 && !fits) tier = static_cast<TierId>(view.tiers.size() - 1);
-    if (tier != 0 && fits && !had_room) tier = 0;
-    if (tier == 0) used += one.bytes;
-  }
+  const bool had_room = fast.used + one.bytes <= fast.capacity;
+  const bool fits = used + one.bytes <= fast.capacity;
+  TierId tier = one.tier;
+  if (tier == 0 && !fits) tier = static_cast<TierId>(view.tiers.size() - 1);
+  if (tier != 0 && fits && !had_room) tier = 0;
+  if (tier == 0) used += one.bytes;
+  return tier;
 }
 
 double Account::correction(const View& view, double foreseen, double all,
@@ -49,54 +40,66 @@ double Account::correction(const View& view, double foreseen, double all,
   return std::clamp(foreseen_ns_ / modelled_ns_, 1 / kMostWrong, kMostWrong);
 }
 
-void Account::price_moves(const View& view, const FeatureTracker& seen) {
-  double footprint = 0;
-  double elsewhere = 0;
-  for (const ObjectView& one : view.objects) {
-    if (one.bytes == 0) continue;
-    const auto bytes = static_cast<double>(one.bytes);
-    footprint += bytes;
-    if ((untouched_[one.id] == 0) != (one.tier == 0)) elsewhere += bytes;
-  }
+void Account::price_moves(const View& view, const FeatureTracker& seen,
+                          const Sums& sums) {
   const double windows =
       std::expm1(std::max(seen.shared(kMoveCost), seen.shared(kDemoteCost)));
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
-  move_ns_byte_ = windows * window / std::max(footprint, 1.0);
-  back_ns_ = elsewhere * move_ns_byte_;
+  move_ns_byte_ = windows * window / std::max(sums.footprint, 1.0);
+  back_ns_ = sums.elsewhere * move_ns_byte_;
 }
 
-Bytes Account::allow(const View& view, const FeatureTracker& seen,
-                     double foreseen) {
-  // What died in this window was accessed before: where it would have lain then
-  // is known from the window before.
-  const std::vector<TierId> before = untouched_;
-  follow_untouched(view);
-  price_moves(view, seen);
+Account::Sums Account::see(const View& view) {
+  untouched_.resize(view.objects.size(), kNoTier);
+  born_.clear();
   const AccessCost near = access_cost(tier_of(view.tiers.front()));
   const AccessCost far = access_cost(tier_of(view.tiers.back()));
   const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
   const double store_ns = std::max(0.0, far.store_ns - near.store_ns);
-  const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
-  double avoided = 0;
-  double lost = 0;
-  double all = 0;
-  for (const ObjectView& one : view.objects) {
+  Sums out;
+  const auto add = [&](const ObjectView& one, TierId untouched) {
     const double modelled = std::max(0.0, one.loads) * load_ns +
                             std::max(0.0, one.stores) * store_ns;
-    all += modelled;
-    TierId untouched = untouched_[one.id];
-    if (one.bytes == 0) {
-      untouched = one.id < before.size() ? before[one.id] : kNoTier;
-      if (modelled <= 0 || untouched == kNoTier) continue;
-    }
-    const bool was = untouched != 0;
+    out.all += modelled;
+    if (untouched == kNoTier) return;
     const bool is = one.tier != 0;
-    avoided += modelled * (static_cast<double>(was) - static_cast<double>(is));
-    lost += modelled * static_cast<double>(is);
+    const bool was = untouched != 0;
+    const auto bytes = static_cast<double>(one.bytes);
+    out.footprint += bytes;
+    if (was != is) out.elsewhere += bytes;
+    out.avoided +=
+        modelled * (static_cast<double>(was) - static_cast<double>(is));
+    out.lost += modelled * static_cast<double>(is);
+  };
+  Bytes used = 0;  // of fast memory, by those that were there before
+  for (const ObjectView& one : view.objects) {
+    TierId& untouched = untouched_[one.id];
+    if (one.bytes > 0 && untouched == kNoTier) {
+      born_.push_back(one.id);
+      continue;
+    }
+    // What died in this window was accessed before, where it lay till then.
+    add(one, untouched);
+    if (one.bytes == 0) untouched = kNoTier;
+    if (untouched == 0) used += one.bytes;
   }
+  for (const ObjectId i : born_) {
+    const ObjectView& one = view.objects[i];
+    untouched_[i] = born(view, one, used);
+    add(one, untouched_[i]);
+  }
+  return out;
+}
+
+Bytes Account::allow(const View& view, const FeatureTracker& seen,
+                     double foreseen) {
+  const Sums sums = see(view);
+  price_moves(view, seen, sums);
+  const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
   const double stalled =
-      std::max(seen.stall() * window, lost + std::max(0.0, avoided));
-  const double earned = avoided * correction(view, foreseen, all, stalled);
+      std::max(seen.stall() * window, sums.lost + std::max(0.0, sums.avoided));
+  const double earned =
+      sums.avoided * correction(view, foreseen, sums.all, stalled);
   ++windows_;
   elapsed_ns_ += window;
   balance_ns_ += earned;

@@ -54,18 +54,31 @@ class Account {
   double balance_ns() const { return balance_ns_; }
 
  private:
-  // Where each object would lie had nothing ever moved (what is moved out
-  // makes room for what is born later); kNoTier: it is not there.
-  void follow_untouched(const View& view);
+  // Over all objects: modelled times, ns, and bytes.
+  struct Sums {
+    double avoided = 0;  // by where they lie and not where they would
+    double lost = 0;     // in slow memory
+    double all = 0;      // if all were slow
+    double footprint = 0;
+    double elsewhere = 0;  // that lie elsewhere than untouched
+  };
+  // In one pass, for there may be many.
+  Sums see(const View& view);
+  // `used`: of fast memory, by those that are there, had nothing ever moved.
+  static TierId born(const View& view, const ObjectView& one, Bytes& used);
   // Of modelled time, in a window that modelled `all` and `stalled`.
   double correction(const View& view, double foreseen, double all,
                     double stalled);
   // Of the footprint's move, there or back, a byte's share; and of all that
   // lies elsewhere than untouched, the way back.
-  void price_moves(const View& view, const FeatureTracker& seen);
+  void price_moves(const View& view, const FeatureTracker& seen,
+                   const Sums& sums);
 
   Options options_;
+  // Where each object would lie had nothing ever moved (what is moved out
+  // makes room for what is born later); kNoTier: it is not there.
   std::vector<TierId> untouched_;
+  std::vector<ObjectId> born_;  // in this window
   double balance_ns_ = 0;
   double elapsed_ns_ = 0;
   double move_ns_byte_ = 0;

@@ -25,6 +25,7 @@
 #include "policies/better_plan.h"
 #include "policies/packing.h"
 #include "policies/stay_search.h"
+#include "policies/tier_use.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -101,13 +102,22 @@ class Learned final : public Policy {
     view.budget = std::min(view.budget, allowed_);
     double footprint = 0;
     wanted_ = 0;
+    bytes_.resize(score_.size());
+    tier_.resize(score_.size());
+    movable_.resize(score_.size());
+    TierSums sums(view.tiers.size());
     for (std::size_t i = 0; i < score_.size(); ++i) {
       const ObjectView& object = view.objects[i];
       if (object.bytes == 0) score_[i] = 0;
       if (score_[i] > 0 && object.tier > 0) wanted_ += object.bytes;
       footprint += static_cast<double>(object.bytes);
+      bytes_[i] = object.bytes;
+      tier_[i] = object.tier;
+      movable_[i] = object.movable && object.bytes > 0 ? 1 : 0;
+      if (object.tier < view.tiers.size()) {
+        sums.add(i, object.tier, object.bytes);
+      }
     }
-    objects_.assign(view.objects.begin(), view.objects.end());
     tiers_ = view.tiers.size();
     window_s_ = static_cast<double>(view.window_ns) / 1e9;
     ns_per_byte_ =
@@ -118,10 +128,15 @@ class Learned final : public Policy {
       view.budget = given.budget;
       ++undone_;
     }
-    auto moves = pack(view, undo ? untouched_ : score_,
-                      {options_.hysteresis, options_.fill});
+    std::vector<Bytes> used;
+    for (std::size_t t = 0; t < view.tiers.size(); ++t) {
+      used.push_back(std::max(sums.of(t), view.tiers[t].used));
+    }
+    auto moves =
+        pack(view, {bytes_, tier_, movable_, used}, undo ? untouched_ : score_,
+             {options_.hysteresis, options_.fill});
     account_.spend(view, moves);
-    for (const Move& move : moves) objects_[move.object].tier = move.to;
+    for (const Move& move : moves) tier_[move.object] = move.to;
     return moves;
   }
 
@@ -148,18 +163,17 @@ class Learned final : public Policy {
   double heat(ObjectId object) const override {
     if (object >= score_.size()) return 0;
     return std::max(0.0, score_[object]) * ns_per_byte_ *
-           static_cast<double>(objects_[object].bytes);
+           static_cast<double>(bytes_[object]);
   }
 
   std::string explain(ObjectId object) const override {
     if (object >= score_.size()) return "the agent has not seen it yet";
-    const ObjectView& one = objects_[object];
-    if (one.bytes == 0) return "it has no memory to place";
+    if (bytes_[object] == 0) return "it has no memory to place";
     const double score = score_[object];
     std::size_t rank = 1;
     std::size_t all = 0;
     for (std::size_t i = 0; i < score_.size(); ++i) {
-      if (objects_[i].bytes == 0) continue;
+      if (bytes_[i] == 0) continue;
       ++all;
       if (score_[i] > score) ++rank;
     }
@@ -169,11 +183,12 @@ class Learned final : public Policy {
         std::string("the agent prefers ") + (score > 0 ? "fast" : "slow") +
         " memory: advantage " + number(score * ns_per_byte_ * 1048576 / 1e6) +
         " ms per MiB and window, rank " + std::to_string(rank) + " of " +
-        std::to_string(all) + "; it lies in tier " + std::to_string(one.tier) +
-        " of " + std::to_string(tiers_);
-    if (score > 0 && one.tier > 0) {
-      text += one.movable ? ", for those ahead of it or the budget left no room"
-                          : ", for it cannot be moved";
+        std::to_string(all) + "; it lies in tier " +
+        std::to_string(tier_[object]) + " of " + std::to_string(tiers_);
+    if (score > 0 && tier_[object] > 0) {
+      text += movable_[object] != 0
+                  ? ", for those ahead of it or the budget left no room"
+                  : ", for it cannot be moved";
     }
     text += "; short-term " + number(history.short_loads * rate) +
             " loads/s and " + number(history.short_stores * rate) +
@@ -252,7 +267,10 @@ class Learned final : public Policy {
   Bytes wanted_ = 0;  // in slow memory, and better in fast
   std::vector<double> score_;
   Foretold foretold_;
-  std::vector<ObjectView> objects_;  // as the last decision leaves them
+  // Of objects, as the last decision leaves them.
+  std::vector<Bytes> bytes_;
+  std::vector<TierId> tier_;
+  std::vector<std::uint8_t> movable_;
   std::size_t tiers_ = 0;
   double window_s_ = 0;
   double ns_per_byte_ = 0;  // a score of 1, in ns per byte and window
