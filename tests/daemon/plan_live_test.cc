@@ -56,28 +56,25 @@ class PlanLive : public Commands {
   }
 };
 
-class Planner : public PlanLive,
-                public testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(PlanLive, Planner,
-                         testing::Values("autotm", "learned"),
-                         [](const auto& one) { return one.param; });
-
-TEST_P(Planner, FollowsTheJobStepByStep) {
+TEST_F(PlanLive, AJobIsFollowedStepByStep) {
   const auto trace = recorded(kSteps);
-  const auto ran = planned({"--plan", trace, "--policy", GetParam()}, kSteps);
-  ASSERT_EQ(ran.status, 0) << ran.output;
-  const auto json = report(ran);
-  const auto& target = json["daemon"]["targets"][0];
-  const auto& plan = target["plan"];
-  EXPECT_EQ(plan["in_force"], true) << plan;
-  EXPECT_EQ(plan["drops"], 0) << plan;
-  // All but the first, which makes the optimizer's state, and the last.
-  EXPECT_GE(plan["steps"]["alike"], 50) << plan;
-  EXPECT_GE(plan["steps"]["in_force"], 30) << plan;
-  EXPECT_EQ(plan["steps"]["lost"], 0) << plan;
-  EXPECT_GT(plan["births"]["moved"], 0) << plan;
-  EXPECT_GT(target["moves"]["admitted_bytes"], 0);
-  EXPECT_EQ(target["moves"]["moved_bytes"], 0);
+  for (const char* policy : {"autotm", "learned"}) {
+    SCOPED_TRACE(policy);
+    const auto ran = planned({"--plan", trace, "--policy", policy}, kSteps);
+    ASSERT_EQ(ran.status, 0) << ran.output;
+    const auto json = report(ran);
+    const auto& target = json["daemon"]["targets"][0];
+    const auto& plan = target["plan"];
+    EXPECT_EQ(plan["in_force"], true) << plan;
+    EXPECT_EQ(plan["drops"], 0) << plan;
+    // All but the first, which makes the optimizer's state, and the last.
+    EXPECT_GE(plan["steps"]["alike"], 50) << plan;
+    EXPECT_GE(plan["steps"]["in_force"], 30) << plan;
+    EXPECT_EQ(plan["steps"]["lost"], 0) << plan;
+    EXPECT_GT(plan["births"]["moved"], 0) << plan;
+    EXPECT_GT(target["moves"]["admitted_bytes"], 0);
+    EXPECT_EQ(target["moves"]["moved_bytes"], 0);
+  }
 }
 
 TEST_F(PlanLive, AnotherJobIsNotTakenForTheRecordedOne) {
