@@ -185,19 +185,19 @@ void foresee_many(const ManyForecasts& by, std::span<const float> rows,
 
 ForetoldSums sums_of(const Foretold& kept) {
   const std::size_t count = kept.bytes.size();
-  double sums[3][8] = {};
-  weigh(count, kept.bytes.data(), kept.soon.data(), kept.life.data(), sums[0]);
+  double sums[3 * 8] = {};
+  weigh(count, kept.bytes.data(), kept.soon.data(), kept.life.data(), sums);
   for (std::size_t i = count / 8 * 8; i < count; ++i) {
     const auto weight = static_cast<double>(kept.bytes[i]);
-    sums[0][0] += weight;
-    sums[1][0] += weight * static_cast<double>(kept.soon[i]);
-    sums[2][0] += weight * static_cast<double>(kept.life[i]);
+    sums[0] += weight;
+    sums[8] += weight * static_cast<double>(kept.soon[i]);
+    sums[16] += weight * static_cast<double>(kept.life[i]);
   }
   ForetoldSums out;
   for (std::size_t j = 0; j < 8; ++j) {
-    out.bytes += sums[0][j];
-    out.soon += sums[1][j];
-    out.life += sums[2][j];
+    out.bytes += sums[j];
+    out.soon += sums[8 + j];
+    out.life += sums[16 + j];
   }
   return out;
 }

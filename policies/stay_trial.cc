@@ -64,8 +64,7 @@ Result<StayTrial::Tried> StayTrial::judge(Plan plan, std::size_t steps) const {
   const std::size_t count = extents(plan, iteration_, options_.page);
   const double ns = out->steady_ns();
   return Tried{std::move(plan), ns,
-               ns + options_.extent_ns * static_cast<double>(count), count,
-               out->unplaced.size()};
+               ns + options_.extent_ns * static_cast<double>(count), count};
 }
 
 }  // namespace thermocline

@@ -45,7 +45,6 @@ class StayTrial {
     double step_ns = 0;  // once things have settled
     double cost_ns = 0;  // that and what a step's extents take
     std::size_t extents = 0;
-    std::size_t unplaced = 0;
   };
 
   StayTrial(const Iteration& iteration, const Room& room, Decider& decider,
@@ -63,7 +62,6 @@ class StayTrial {
   Result<Tried> judge(Plan plan) const { return judge(std::move(plan), kSure); }
 
   const Iteration& iteration() const { return iteration_; }
-  const Options& options() const { return options_; }
 
  private:
   static constexpr std::size_t kQuick = 4;  // steps

@@ -3,16 +3,14 @@
 //
 // Such a function is compiled for several processors, and what the one at hand
 // can run is chosen when the program starts. All give the same bits: none fuses
-// a product and a sum. What would be a branch is reckoned both ways, as long as
-// nobody asks which of the two would have trapped. Not under a sanitizer, whose
-// own start comes after that choice.
+// a product and a sum (-ffp-contract=off, in the CMakeLists.txt of those who
+// use it). Not under a sanitizer, whose own start comes after that choice.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     !defined(__GNUC__) || defined(__clang__) || !defined(__x86_64__)
 #define THERMOCLINE_WIDE
 #else
-#define THERMOCLINE_WIDE                                             \
-  __attribute__((target_clones("arch=x86-64-v4", "avx2", "default"), \
-                 optimize("O3", "fp-contract=off", "no-trapping-math")))
+#define THERMOCLINE_WIDE \
+  __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #endif
