@@ -162,7 +162,14 @@ Result<Plan> StaySearch::run() {
   std::snprintf(text, sizeof text,
                 "; %.3g of fast memory; %zu trials; %zu moves in %zu extents",
                 setting_.fill, tries, before, best_.extents);
-  out.note = "heat by " + describe_weights(setting_.weights) + text;
+  const auto own =
+      std::ranges::count_if(setting_.own, [](double one) { return one != 0; });
+  out.note = "heat by " + describe_weights(setting_.weights);
+  if (own > 0) {
+    out.note += ", and " + std::to_string(own) + " of " +
+                std::to_string(setting_.own.size()) + " tensors by their own";
+  }
+  out.note += text;
   return out;
 }
 

@@ -79,6 +79,7 @@ TEST(StayEvolution, FindsWhatNoWeightsSay) {
   const auto learned = search(step, room, 160, 300);
   ASSERT_TRUE(learned) << learned.error().message;
   EXPECT_LE(steady(step, room, *learned), best * (1 + 1e-9));
+  EXPECT_THAT(learned->note, testing::HasSubstr("of 4 tensors by their own;"));
 }
 
 TEST(StayEvolution, IsNeverWorseThanWhatItBeginsWith) {
