@@ -58,8 +58,8 @@ inline Horizon horizon_of(std::span<const float> rows,
 }
 
 /// What the network foresees of rows, a few, goes into `kept`, by row: by the
-/// same bits as it learns by. In blocks that a processor's cache
-/// holds together with all that is between the layers.
+/// same bits as it learns by. In blocks that a processor's cache holds together
+/// with all that is between the layers.
 inline void foresee(QNetwork& network, std::span<const float> rows,
                     Foretold& kept) {
   const std::size_t count = rows.size() / kFeatures;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -72,10 +73,7 @@ struct Histories {
   std::size_t size() const { return since.size(); }
   /// Of new objects nothing is remembered.
   void resize(std::size_t objects) {
-    for (auto* column : {&short_loads, &long_loads, &short_stores, &long_stores,
-                         &life, &samples, &gap}) {
-      column->resize(objects);
-    }
+    for (auto* column : averages()) column->resize(objects);
     since.resize(objects, History().since);
     age.resize(objects);
     away.resize(objects);
@@ -86,12 +84,15 @@ struct Histories {
             age[i],         away[i]};
   }
   void forget(std::size_t i) {
-    for (auto* column : {&short_loads, &long_loads, &short_stores, &long_stores,
-                         &life, &samples, &gap}) {
-      (*column)[i] = 0;
-    }
+    for (auto* column : averages()) (*column)[i] = 0;
     since[i] = History().since;
     age[i] = away[i] = 0;
+  }
+
+ private:
+  std::array<std::vector<double>*, 7> averages() {
+    return {&short_loads, &long_loads, &short_stores, &long_stores,
+            &life,        &samples,    &gap};
   }
 };
 

@@ -20,9 +20,7 @@
 //   what leaves for it.
 // - DeepTM's agent is not here. Who decides is an option, and an agent is
 //   handed in by the name under which it registers (decider.h).
-// - That time is between the two that tests/bench/move_bench measures: next to
-//   nothing for a run that goes in one call with others, as the mover does with
-//   all of a window, and tens of microseconds for a call of its own.
+// - That time is kExtentNs (stay_search.h).
 // - `contiguous` off moves page by page in the order of heat, to compare.
 // - Of more than two tiers only the fastest is chosen for. What leaves it goes
 //   to the next that has room; in a plan, to the slowest.
@@ -66,8 +64,8 @@ double only_if(bool yes, double value) {
 struct DeeptmOptions {
   std::string decide = "rule";
   bool contiguous = true;
-  double extent_ns = 2000;
-  std::int64_t trials = 160;
+  double extent_ns = kExtentNs;
+  std::int64_t trials = static_cast<std::int64_t>(StaySearch::Options().trials);
   double seconds = 30;
   void fields(auto& f) {
     f("decide", decide,

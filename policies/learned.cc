@@ -31,8 +31,6 @@
 namespace thermocline {
 namespace {
 
-constexpr double kExtentNs = 2000;  // of a run of neighbours; as deeptm's
-
 std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -128,10 +126,7 @@ class Learned final : public Policy {
       view.budget = given.budget;
       ++undone_;
     }
-    std::vector<Bytes> used;
-    for (std::size_t t = 0; t < view.tiers.size(); ++t) {
-      used.push_back(std::max(sums.of(t), view.tiers[t].used));
-    }
+    const std::vector<Bytes> used = sums.use(view.tiers);
     auto moves =
         pack(view, {bytes_, tier_, movable_, used}, undo ? untouched_ : score_,
              {options_.hysteresis, options_.fill});

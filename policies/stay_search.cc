@@ -137,11 +137,7 @@ std::size_t StaySearch::evolve() {
 }
 
 Result<Plan> StaySearch::run() {
-  // From here on operators are taken to be as long as in that first plan.
-  auto tried = trial_.attempt(setting_);
-  if (!tried) return tried.error();
-  if (auto ok = trial_.expect(setting_); !ok) return ok.error();
-  tried = trial_.judge(std::move(tried->plan));
+  auto tried = trial_.expect(setting_);
   if (!tried) return tried.error();
   best_ = *std::move(tried);
   for (const double fill : kFills) {

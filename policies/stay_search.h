@@ -22,6 +22,12 @@
 
 namespace thermocline {
 
+// What a run of neighbours costs beside its bytes, ns: between the two that
+// tests/bench/move_bench measures, next to nothing for a run that goes in one
+// call with others, as the mover does with all of a window, and tens of
+// microseconds for a call of its own.
+inline constexpr double kExtentNs = 2000;
+
 class StaySearch {
  public:
   struct Options {

@@ -47,11 +47,11 @@ StaySchedule StayTrial::schedule(const Setting& setting) const {
   return out;
 }
 
-Status StayTrial::expect(const Setting& setting) {
+Result<StayTrial::Tried> StayTrial::expect(const Setting& setting) {
   StaySchedule now = schedule(setting);
-  if (auto out = judge(now.plan(), kQuick); !out) return out.error();
-  expected_.emplace(std::move(now));
-  return {};
+  auto out = judge(now.plan());
+  if (out) expected_.emplace(std::move(now));
+  return out;
 }
 
 Result<StayTrial::Tried> StayTrial::attempt(const Setting& setting) const {

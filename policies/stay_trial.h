@@ -50,9 +50,9 @@ class StayTrial {
   StayTrial(const Iteration& iteration, const Room& room, Decider& decider,
             Options options);
 
-  /// From here on operators are taken to be as long as under the plan of that
-  /// setting. Errors: those of attempt().
-  Status expect(const Setting& setting);
+  /// The setting's plan, by a longer replay; from here on operators are taken
+  /// to be as long as under it. Errors: those of judge().
+  Result<Tried> expect(const Setting& setting);
   /// By a short replay. Requires: setting.own has as many numbers as the step
   /// has tensors, or none. Errors: those of judge().
   Result<Tried> attempt(const Setting& setting) const;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <vector>
 
 #include "estimator/view.h"
@@ -21,13 +21,21 @@ class TierSums {
   void add(std::size_t turn, TierId tier, Bytes bytes) {
     at_[tier * kLanes + turn % kLanes] += bytes;
   }
+  /// By tier: the sum, or TierView::used if that is more.
+  std::vector<Bytes> use(std::span<const TierView> tiers) const {
+    std::vector<Bytes> out;
+    for (std::size_t t = 0; t < tiers.size(); ++t) {
+      out.push_back(std::max(of(t), tiers[t].used));
+    }
+    return out;
+  }
+
+ private:
   Bytes of(std::size_t tier) const {
     Bytes out = 0;
     for (std::size_t i = 0; i < kLanes; ++i) out += at_[tier * kLanes + i];
     return out;
   }
-
- private:
   static constexpr std::size_t kLanes = 4;
   std::vector<Bytes> sums_;
   Bytes* const at_;
@@ -42,11 +50,7 @@ inline std::vector<Bytes> tier_use(const View& view) {
       sums.add(object.id, object.tier, object.bytes);
     }
   }
-  std::vector<Bytes> out;
-  for (std::size_t t = 0; t < view.tiers.size(); ++t) {
-    out.push_back(std::max(sums.of(t), view.tiers[t].used));
-  }
-  return out;
+  return sums.use(view.tiers);
 }
 
 }  // namespace thermocline
