@@ -105,8 +105,13 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen,
   balance_ns_ += earned;
   regret_ns_ = std::max(0.0, regret_ns_ - earned);
   const double mean_ns = elapsed_ns_ / static_cast<double>(windows_);
-  may_ns_ =
-      balance_ns_ + options_.stake * mean_ns + options_.drift * elapsed_ns_;
+  const double advance_ns =
+      options_.stake * mean_ns + options_.drift * elapsed_ns_;
+  if (sums.elsewhere <= 0) {
+    balance_ns_ = std::max(balance_ns_, -advance_ns);
+    regret_ns_ = 0;
+  }
+  may_ns_ = balance_ns_ + advance_ns;
   if (may_ns_ <= 0) return 0;
   constexpr double kAll = 1e18;
   return static_cast<Bytes>(

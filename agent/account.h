@@ -8,7 +8,9 @@
 // moves pay soon has all that it needs. Where things lie goes on costing when
 // nothing moves any more. Whoever has lost the stake is to put things back
 // where they would be, once what that would have saved is what it costs: sooner
-// would be to pay for what may pass.
+// would be to pay for what may pass. When all is back, what was lost beyond the
+// stake is sunk: to earn it again would take the rest of the job, and says
+// nothing of what moves would earn in it.
 //
 // Earnings are modelled: accesses times the latency between the tiers. How much
 // time that is in truth hangs on the job (misses overlap, or wait for one

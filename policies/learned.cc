@@ -127,9 +127,10 @@ class Learned final : public Policy {
       ++undone_;
     }
     const std::vector<Bytes> used = sums.use(view.tiers);
+    // Untouched, fast memory would be full to the brim.
     auto moves =
         pack(view, {bytes_, tier_, movable_, used}, undo ? untouched_ : score_,
-             {options_.hysteresis, options_.fill});
+             {options_.hysteresis, undo ? 1 : options_.fill});
     account_.spend(view, moves);
     for (const Move& move : moves) tier_[move.object] = move.to;
     return moves;

@@ -117,9 +117,13 @@ struct TwoPages {
     view.objects = objects;
     view.tiers = tiers;
     seen.update(view);
-    account.allow(view, seen, foreseen);
+    may_ = account.allow(view, seen, foreseen);
     return account.balance_ns();
   }
+  Bytes may() const { return may_; }
+
+ private:
+  Bytes may_ = 0;
 };
 
 TEST(Account, RoomThatMovesMadeIsTheirEarning) {
@@ -162,6 +166,24 @@ TEST(Account, WhatIsForeseenCorrectsTheModel) {
   EXPECT_GT(earned(-1), 0);
   EXPECT_EQ(earned(std::nan("")), earned(-1));
   EXPECT_TRUE(std::isfinite(earned(1e30)));
+}
+
+// A phase that was not foreseen may cost many times the stake; when all is back
+// in its place, the rest of the job is worth a try.
+TEST(Account, WhatIsSunkIsNotEarnedAgain) {
+  TwoPages job;
+  job.account = Account({.stake = 1, .drift = 0.01});
+  job.objects[0].loads = 10'000;
+  job.balance_ns();
+  job.objects[0].tier = 1;  // hot, and out of fast memory
+  for (int i = 0; i < 20; ++i) job.balance_ns();
+  EXPECT_TRUE(job.account.losing());
+  EXPECT_LT(job.balance_ns(), -5e6);  // five windows
+  job.objects[0].tier = 0;
+  EXPECT_NEAR(job.balance_ns(), -1.23e6, 1e4);  // the stake, and the drift
+  EXPECT_EQ(job.may(), 0u);
+  for (int i = 0; i < 10; ++i) job.balance_ns();
+  EXPECT_GT(job.may(), 0u);
 }
 
 // To put things back costs time as well: not for what may soon pass.

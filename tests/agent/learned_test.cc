@@ -59,6 +59,30 @@ TEST_F(Learned, RefusesWhatItCannotUse) {
   EXPECT_TRUE(make({{"hysteresis", 0}}).has_value());
 }
 
+// Where the kernel fills fast memory to the last page, it is not enough to put
+// back what fits into the share that is filled otherwise.
+TEST_F(Learned, PutsBackWhatItLostToTheLastPage) {
+  write_agent(1);
+  auto policy = *std::move(make({{"stake", 0}, {"drift", 0}}));
+  ObjectView objects[] = {{.id = 0, .bytes = 4096, .loads = 10},
+                          {.id = 1, .bytes = 4096, .loads = 10},
+                          {.id = 2, .bytes = 4096, .loads = 10, .tier = 1}};
+  TierView tiers[] = {{8192, 8192, 80, 80, 1e10, 1e10},
+                      {1 << 20, 4096, 300, 300, 1e9, 1e9}};
+  View view;
+  view.window_ns = 1'000'000;
+  view.budget = 1 << 20;
+  view.objects = objects;
+  view.tiers = tiers;
+  EXPECT_TRUE(policy->decide(view).empty());
+  objects[0].tier = 1;  // it lies badly now
+  tiers[0].used -= 4096;
+  tiers[1].used += 4096;
+  std::vector<Move> moves;
+  for (int i = 0; i < 1000 && moves.empty(); ++i) moves = policy->decide(view);
+  EXPECT_EQ(moves, (std::vector<Move>{{0, 1, 0}}));
+}
+
 TEST_F(Learned, GivesReasons) {
   write_agent(1);
   auto policy = *std::move(make());
