@@ -42,6 +42,7 @@ Planned::Planned(std::shared_ptr<const PlanBasis> basis)
 
 void Planned::make(Policy& policy, const Room& room) {
   maker_.reset();
+  early_ = false;
   auto maker = PlanMaker::start(policy, *basis_, room);
   if (maker) {
     maker_ = *std::move(maker);
@@ -71,9 +72,13 @@ void Planned::look() {
   if (!maker_) return;
   auto made = maker_->poll();
   if (!made) return;
-  maker_.reset();
+  if (maker_->over()) maker_.reset();
   if (*made) {
     follower_.set_plan(**std::move(made));
+    early_ = maker_ != nullptr;
+  } else if (std::exchange(early_, false)) {
+    news_.push_back("the plan is not made any better: " +
+                    made->error().message);
   } else {
     trouble_ = made->error().message;
     news_.push_back("no plan: " + trouble_);
@@ -183,7 +188,10 @@ PlanReport Planned::report() const {
   out.trace = basis_->path;
   out.in_force = follower_.in_force();
   out.why = follower_.describe();
-  if (maker_) out.why = "the plan is being made";
+  if (maker_) {
+    out.why = early_ ? out.why + "; a better plan is being looked for"
+                     : "the plan is being made";
+  }
   if (!maker_ && !trouble_.empty()) out.why = "no plan: " + trouble_;
   out.counts = follower_.counts();
   return out;

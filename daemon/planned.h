@@ -43,7 +43,8 @@ class Planned {
   void make(Policy& policy, const Room& room);
 
   void hear(const ObserverEvent& event, Nanos now);
-  /// Takes up the plan when it is made; call it now and then.
+  /// Takes up the plan when it is made, and what is found on the way; call it
+  /// now and then.
   void look();
 
   bool in_force() const { return follower_.in_force(); }
@@ -85,6 +86,7 @@ class Planned {
   std::unique_ptr<PlanMaker> maker_;
   Wishes sent_;  // what the orders on their way are for
   bool sent_dry_ = false;
+  bool early_ = false;   // the plan that is followed is not the last
   std::string trouble_;  // why there is no plan
   std::vector<std::string> news_;
 };

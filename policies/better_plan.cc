@@ -135,4 +135,15 @@ Result<Plan> no_worse_than_first_touch(Plan plan, const Iteration& iteration,
   return std::move(touch->plan);
 }
 
+Room so_far_no_worse(const Iteration& iteration, const Room& room) {
+  Room out = room;
+  if (room.so_far) {
+    out.so_far = [&](const Plan& plan) {
+      const auto best = no_worse_than_first_touch(plan, iteration, room);
+      if (best) room.so_far(*best);
+    };
+  }
+  return out;
+}
+
 }  // namespace thermocline

@@ -26,4 +26,8 @@ Result<Plan> first_touch_plan(const Iteration& iteration, const Room& room);
 Result<Plan> no_worse_than_first_touch(Plan plan, const Iteration& iteration,
                                        const Room& room);
 
+/// The same room, whose so_far() is told of plans that are that, too. Both
+/// outlive it.
+Room so_far_no_worse(const Iteration& iteration, const Room& room);
+
 }  // namespace thermocline

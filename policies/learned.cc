@@ -149,7 +149,8 @@ class Learned final : public Policy {
         static_cast<std::size_t>(options_.plan_trials) - options.trials;
     options.extent_ns = kExtentNs;
     options.seconds = options_.plan_seconds;
-    auto out = StaySearch(iteration, room, **decider, options).run();
+    const Room asking = so_far_no_worse(iteration, room);
+    auto out = StaySearch(iteration, asking, **decider, options).run();
     if (!out) return out.error();
     auto best = no_worse_than_first_touch(*std::move(out), iteration, room);
     if (!best) return best.error();

@@ -22,6 +22,8 @@
 
 namespace thermocline {
 
+struct Plan;
+
 // What a job may use.
 struct Room {
   std::vector<Bytes> capacity;  // by tier, fastest first; of the slowest too
@@ -30,6 +32,9 @@ struct Room {
   // Asked now and then by a planner that takes long: false, and it comes back
   // with the best that it has. None: it takes the time it may.
   std::function<bool()> go_on = {};
+  // Told by a planner that takes long of a legal plan to follow until there is
+  // a better one; seldom. None: only the last is wanted.
+  std::function<void(const Plan&)> so_far = {};
   // Of each tensor, by whoever allocates it: 64, or a page. A power of two.
   Bytes alignment = Iteration::kAlignment;
 };

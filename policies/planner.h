@@ -32,7 +32,7 @@ class Planner : public Policy {
   /// What make_plan() says, no_worse_than_first_touch().
   Result<std::optional<Plan>> plan(const Iteration& iteration,
                                    const Room& room) final {
-    auto made = make_plan(iteration, room);
+    auto made = make_plan(iteration, so_far_no_worse(iteration, room));
     if (!made) return made.error();
     auto best = no_worse_than_first_touch(*std::move(made), iteration, room);
     if (!best) return best.error();

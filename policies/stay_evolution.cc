@@ -26,8 +26,9 @@ constexpr std::size_t kLargestOf = 30;
 }  // namespace
 
 StayEvolution::StayEvolution(const StayTrial& trial,
-                             std::function<bool()> go_on)
-    : trial_(trial), go_on_(std::move(go_on)) {
+                             std::function<bool()> go_on,
+                             std::function<void(const StayTrial::Tried&)> found)
+    : trial_(trial), go_on_(std::move(go_on)), found_(std::move(found)) {
   const Iteration& step = trial.iteration();
   double sum = 0;
   for (std::size_t t = 0; t < step.tensors(); ++t) {
@@ -92,16 +93,18 @@ bool StayEvolution::mutate(StayTrial::Setting& setting) {
   return true;
 }
 
-void StayEvolution::advance(Being& being) {
+bool StayEvolution::advance(Being& being) {
   StayTrial::Setting setting = being.setting;
   const bool neutral = mutate(setting);
   auto quick = trial_.attempt(setting);
-  if (!quick) return;
+  if (!quick) return false;
   const bool same = quick->cost_ns == being.quick_ns;
-  if (same ? !neutral : quick->cost_ns >= being.tried.cost_ns) return;
+  if (same ? !neutral : quick->cost_ns >= being.tried.cost_ns) return false;
   auto sure = trial_.judge(std::move(quick->plan));
-  if (!sure || sure->cost_ns > being.tried.cost_ns) return;
+  if (!sure || sure->cost_ns > being.tried.cost_ns) return false;
+  const bool better = sure->cost_ns < being.tried.cost_ns;
   being = {std::move(setting), quick->cost_ns, *std::move(sure)};
+  return better;
 }
 
 Result<StayEvolution::Outcome> StayEvolution::run(
@@ -127,7 +130,9 @@ Result<StayEvolution::Outcome> StayEvolution::run(
   if (beings.empty()) return why.error();
   std::size_t done = 0;
   const auto spend = [&](Being& being, std::size_t most) {
-    for (; most > 0 && go_on_(); --most, ++done) advance(being);
+    for (; most > 0 && go_on_(); --most, ++done) {
+      if (advance(being)) found_(being.tried);
+    }
   };
   if (beings.size() > 1) {
     for (Being& being : beings) spend(being, trials / kStartShare);

@@ -26,6 +26,8 @@ constexpr Traits kWeights[] = {{0.3, 0.3, 0.2, 0.1, 0.1},
 constexpr double kFills[] = {1, 0.9, 0.75};
 // Of a copy's time that nobody waits for.
 constexpr double kPrices[] = {0.5, 1};
+// How much better a plan must be for whoever follows another.
+constexpr double kWorthTelling = 0.005;
 
 Traits normal(Traits weights) {
   for (double& one : weights) one = std::max(one, kLeast);
@@ -58,6 +60,7 @@ bool StaySearch::improve(const StayTrial::Setting& setting) {
   if (!sure || sure->cost_ns >= best_.cost_ns) return false;
   best_ = *std::move(sure);
   setting_ = setting;
+  tell(best_);
   return true;
 }
 
@@ -74,10 +77,23 @@ void StaySearch::join() {
   }
 }
 
+double StaySearch::spent() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                       begun_)
+      .count();
+}
+
 bool StaySearch::go_on() const {
-  const std::chrono::duration<double> spent =
-      std::chrono::steady_clock::now() - begun_;
-  return spent.count() < options_.seconds && (!room_.go_on || room_.go_on());
+  return spent() < options_.seconds && (!room_.go_on || room_.go_on());
+}
+
+void StaySearch::tell(const StayTrial::Tried& better) {
+  if (!room_.so_far || spent() < std::max(tell_at_, options_.tell_after))
+    return;
+  if (better.cost_ns > told_ns_ * (1 - kWorthTelling)) return;
+  room_.so_far(better.plan);
+  told_ns_ = better.cost_ns;
+  tell_at_ = 2 * spent();
 }
 
 // Returns how many plans were tried.
@@ -128,7 +144,9 @@ std::size_t StaySearch::evolve() {
   for (const Start& one : starts_) {
     if (one.setting.fill != setting_.fill) starts.push_back(one.setting);
   }
-  StayEvolution evolution(trial_, [this] { return go_on(); });
+  StayEvolution evolution(
+      trial_, [this] { return go_on(); },
+      [this](const StayTrial::Tried& better) { tell(better); });
   auto out = evolution.run(starts, options_.evolved);
   if (!out) return 0;
   setting_ = std::move(out->setting);

@@ -10,12 +10,14 @@
 // makes the step longer.
 //
 // The search ends early when Room::go_on says no, or when its time is over: it
-// then comes back with the best so far.
+// then comes back with the best so far. Before that it tells Room::so_far,
+// after a second, and again after twice the time of the last.
 //
 // Thread safety: none. Deterministic, unless it is cut short.
 #pragma once
 
 #include <chrono>
+#include <limits>
 #include <vector>
 
 #include "policies/stay_trial.h"
@@ -35,7 +37,8 @@ class StaySearch {
     std::size_t evolved = 0;  // trials that learn tensors' own heat
     double extent_ns = 0;
     bool contiguous = true;
-    double seconds = 1e9;  // of wall clock, for the trials
+    double seconds = 1e9;   // of wall clock, for the trials
+    double tell_after = 1;  // seconds, of what was found so far
     Bytes page = 4096;
   };
 
@@ -47,7 +50,9 @@ class StaySearch {
 
  private:
   bool improve(const StayTrial::Setting& setting);
+  double spent() const;  // seconds
   bool go_on() const;
+  void tell(const StayTrial::Tried& better);
   std::size_t search();
   std::size_t evolve();
   void join();
@@ -58,6 +63,8 @@ class StaySearch {
   StayTrial trial_;
   StayTrial::Setting setting_;  // the best so far
   StayTrial::Tried best_;
+  double told_ns_ = std::numeric_limits<double>::infinity();  // its cost
+  double tell_at_ = 0;                                        // not before
   struct Start {
     StayTrial::Setting setting;
     double cost_ns = 0;

@@ -111,5 +111,17 @@ TEST(FirstTouchPlan, IsWhatFirstTouchDoes) {
   }
 }
 
+TEST(SoFar, IsNoWorseThanFirstTouchEither) {
+  const Iteration step = step_of(ChainJob().trace());
+  Room room = share_of(step, 0.4);
+  EXPECT_FALSE(so_far_no_worse(step, room).so_far);  // nobody listens
+  std::vector<Plan> told;
+  room.so_far = [&](const Plan& plan) { told.push_back(plan); };
+  const Plan slow{std::vector<TierId>(step.tensors(), 1), {}, "", false};
+  so_far_no_worse(step, room).so_far(slow);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].birth, first_touch_plan(step, room)->birth);
+}
+
 }  // namespace
 }  // namespace thermocline

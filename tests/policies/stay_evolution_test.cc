@@ -60,6 +60,7 @@ Result<Plan> search(const Iteration& step, const Room& room, std::size_t trials,
   StaySearch::Options options;
   options.trials = trials;
   options.evolved = evolved;
+  options.tell_after = 0;
   return StaySearch(step, room, *decider, options).run();
 }
 
@@ -123,6 +124,23 @@ TEST(StayEvolution, AskedToStopItComesBackWithTheBestSoFar) {
   ASSERT_TRUE(cut) << cut.error().message;
   EXPECT_TRUE(check(*cut, step, room));
   EXPECT_THAT(cut->note, testing::HasSubstr("; 15 trials"));
+}
+
+TEST(StayEvolution, WhatIsFoundOnTheWayIsToldAndGetsBetter) {
+  const Iteration step = step_of(random_job(3, 30, 60));
+  Room room = share_of(step, 0.3);
+  std::vector<double> told;
+  room.so_far = [&](const Plan& plan) {
+    EXPECT_TRUE(check(plan, step, room));
+    told.push_back(steady(step, room, plan));
+  };
+  const auto last = search(step, room, 160, 1000);
+  ASSERT_TRUE(last) << last.error().message;
+  ASSERT_GE(told.size(), 2u);
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    EXPECT_LT(told[i], told[i - 1]);
+  }
+  EXPECT_LE(steady(step, room, *last), told.back() * (1 + 1e-9));
 }
 
 TEST(StayTrial, WhatIsNeverOfferedStaysSlow) {
