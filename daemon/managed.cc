@@ -202,10 +202,13 @@ MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
   landed_ = {};
   if (!brake.paused) {
     const auto refused_before = guards_.refused();
-    const View view{window_,  window_ns, budget.available(kernel_->now()),
-                    objects_, tiers_,    ns_per_byte};
+    View view{window_,  window_ns, budget.available(kernel_->now()),
+              objects_, tiers_,    ns_per_byte};
+    const bool planned = plan_ && plan_->in_force();
+    const Bytes may = std::exchange(view.budget, planned ? 0 : view.budget);
     auto wanted = policy_->decide(view);
-    if (plan_ && plan_->in_force()) wanted.clear();
+    view.budget = may;
+    if (planned) wanted = room_for_plan();
     const auto admitted = guards_.admit(
         view, wanted,
         [this](ObjectId id, TierId to) { return bytes_to_move(id, to); },
@@ -225,19 +228,6 @@ MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
   }
   totals_.moves.add(totals);
   close_window();
-  return totals;
-}
-
-MoveTotals Managed::follow_plan(std::vector<Bytes>& room, BudgetShare budget,
-                                MoveThread& moves) {
-  if (in_flight()) return {};
-  std::vector<MoveOrder> orders;
-  auto totals = plan_->act(
-      {*kernel_, *machine_, target_, guards_, budget, room, window_,
-       moves.moves(), slowdown_.holding() ? Refusal::kSlowdown : pressure_},
-      orders);
-  if (!orders.empty()) send(std::move(orders), totals, true, budget, moves);
-  totals_.moves.add(totals);
   return totals;
 }
 

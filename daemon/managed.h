@@ -88,8 +88,9 @@ class Managed {
   std::string explain(ObjectId id) const;
   void set_policy(std::unique_ptr<Policy> policy);
   /// From now on there is a plan, or one in the making. While it is in force,
-  /// the policy is asked at the end of a window, so that it knows the job, and
-  /// nothing comes of it.
+  /// the policy is asked at the end of a window, so that it knows the job, but
+  /// may move nothing; and what is no tensor makes room where the plan finds
+  /// none (plan_room.h).
   void set_plan(std::unique_ptr<Planned> plan) { plan_ = std::move(plan); }
   Planned* plan() const { return plan_.get(); }
 
@@ -170,6 +171,7 @@ class Managed {
   void meet_neighbours(ObjectId id);
   void look(const Capacities& capacities);
   double fast_share_of(Source source, ObjectId id);
+  std::vector<Move> room_for_plan();
   void judge_window(Nanos window_ns);
   Bytes bytes_to_move(ObjectId leader, TierId to) const;
   std::vector<MoveOrder> orders(const std::vector<Move>& moves);

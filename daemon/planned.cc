@@ -110,6 +110,7 @@ MoveTotals Planned::act(const Means& means, std::vector<MoveOrder>& orders) {
   BudgetShare share = means.budget;
   Bytes budget = share.available(now);
   Bytes at_once = 0;
+  Bytes lacking = 0;
   sent_.clear();
   for (const auto& wish : follower_.due(now)) {
     auto pages = whole_pages(wish.live, page);
@@ -129,6 +130,7 @@ MoveTotals Planned::act(const Means& means, std::vector<MoveOrder>& orders) {
     if (why != Refusal::kNone) {
       ++totals.refused[static_cast<std::size_t>(why)];
       follower_.refused(wish, now, why != Refusal::kUnmovable);
+      if (why == Refusal::kCapacity && wish.to == 0) lacking += bytes;
       continue;
     }
     if (from == kNoTier) {  // nothing more can be known of the process
@@ -146,6 +148,7 @@ MoveTotals Planned::act(const Means& means, std::vector<MoveOrder>& orders) {
     orders.push_back({object, from, wish.to, std::move(pages)});
   }
   sent_dry_ = !means.moves;
+  lacking_ = std::max(lacking_, lacking);
   return totals;
 }
 

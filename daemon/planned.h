@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/budget.h"
@@ -66,6 +67,11 @@ class Planned {
   /// What is due, as orders, or counts why not. Until landed() has told what
   /// became of them, it must not be asked again.
   MoveTotals act(const Means& means, std::vector<MoveOrder>& orders);
+  /// Bytes for which act() found no room in the fastest tier, at most at once,
+  /// since this was asked last.
+  Bytes take_lacking() { return std::exchange(lacking_, 0); }
+  /// The memory of the plan's tensors that are known to live, ascending.
+  std::vector<Region> living() const { return follower_.living(); }
   /// What became of the orders of the last act(). Those of a plan before this
   /// one change nothing.
   void landed(const MoveThread::Done& done, Target& target, Nanos now);
@@ -84,6 +90,7 @@ class Planned {
   std::shared_ptr<const PlanBasis> basis_;
   PlanFollower follower_;
   std::unique_ptr<PlanMaker> maker_;
+  Bytes lacking_ = 0;
   Wishes sent_;  // what the orders on their way are for
   bool sent_dry_ = false;
   bool early_ = false;   // the plan that is followed is not the last

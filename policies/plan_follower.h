@@ -103,6 +103,8 @@ class PlanFollower {
   /// The tier in which the plan wants the tensor that lies there now; none
   /// where it does not know of any, or is not in force.
   std::optional<TierId> wanted_at(Address address) const;
+  /// The memory of the plan's tensors that are known to live, ascending.
+  std::vector<Region> living() const { return step_.living(); }
 
  private:
   struct Todo {  // by tensor

@@ -74,6 +74,16 @@ std::optional<std::uint32_t> StepFollower::find(ObjectId serial) const {
   return at->second;
 }
 
+std::vector<Region> StepFollower::living() const {
+  std::vector<Region> out;
+  for (const Live& live : bound_) {
+    if (live.serial != 0)
+      out.push_back({live.address, live.address + live.bytes});
+  }
+  std::ranges::sort(out, {}, &Region::start);
+  return out;
+}
+
 bool StepFollower::same(std::size_t k, const Operator& op) const {
   const auto& wanted = iteration_.op(k);
   return wanted.phase == op.phase && wanted.name == op.name &&

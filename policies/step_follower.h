@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "policies/iteration.h"
+#include "traces/regions.h"
 
 namespace thermocline {
 
@@ -72,6 +73,8 @@ class StepFollower {
   const Live& tensor(std::uint32_t t) const { return bound_[t]; }
   /// The step's tensor that this live one is.
   std::optional<std::uint32_t> find(ObjectId serial) const;
+  /// The memory of all live tensors of which that is known, ascending.
+  std::vector<Region> living() const;
   /// Tensors that were recognised since the last call.
   std::vector<std::uint32_t> recognised();
 
