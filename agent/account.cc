@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kKept = 0.99;     // of what is known of the model, by window
 constexpr double kMostWrong = 16;  // the model, either way
+// What is lost is not sunk before a stake is so small a part of the time.
+constexpr double kStakes = 100;
 
 }  // namespace
 
@@ -91,6 +93,19 @@ Account::Sums Account::see(const View& view) {
   return out;
 }
 
+void Account::forgive(double advance_ns) {
+  regret_ns_ = 0;
+  if (balance_ns_ >= -advance_ns) return;
+  if (try_again_ == 0) {
+    const auto least =
+        static_cast<std::int64_t>(std::min(options_.stake * kStakes, 1e18));
+    try_again_ = std::max(2 * windows_, least);
+  }
+  if (windows_ < try_again_) return;
+  balance_ns_ = -advance_ns;
+  try_again_ = 0;
+}
+
 Bytes Account::allow(const View& view, const FeatureTracker& seen,
                      double foreseen) {
   const Sums sums = see(view);
@@ -107,10 +122,7 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen,
   const double mean_ns = elapsed_ns_ / static_cast<double>(windows_);
   const double advance_ns =
       options_.stake * mean_ns + options_.drift * elapsed_ns_;
-  if (sums.elsewhere <= 0) {
-    balance_ns_ = std::max(balance_ns_, -advance_ns);
-    regret_ns_ = 0;
-  }
+  if (sums.elsewhere <= 0) forgive(advance_ns);
   may_ns_ = balance_ns_ + advance_ns;
   if (may_ns_ <= 0) return 0;
   constexpr double kAll = 1e18;

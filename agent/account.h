@@ -8,9 +8,11 @@
 // moves pay soon has all that it needs. Where things lie goes on costing when
 // nothing moves any more. Whoever has lost the stake is to put things back
 // where they would be, once what that would have saved is what it costs: sooner
-// would be to pay for what may pass. When all is back, what was lost beyond the
-// stake is sunk: to earn it again would take the rest of the job, and says
-// nothing of what moves would earn in it.
+// would be to pay for what may pass. When all is back and the job has lasted
+// for twice as long (and for so long that a stake is 1 % of its time), what was
+// lost beyond the stake is sunk: to earn it again would take the rest of the
+// job, and says nothing of what moves would earn in it. So a job in which moves
+// never pay loses ever less of its time.
 //
 // Earnings are modelled: accesses times the latency between the tiers. How much
 // time that is in truth hangs on the job (misses overlap, or wait for one
@@ -64,6 +66,8 @@ class Account {
     double footprint = 0;
     double elsewhere = 0;  // that lie elsewhere than untouched
   };
+  // All lies as if untouched.
+  void forgive(double advance_ns);
   // In one pass, for there may be many.
   Sums see(const View& view);
   // `used`: of fast memory, by those that are there, had nothing ever moved.
@@ -90,6 +94,7 @@ class Account {
   double regret_ns_ = 0;    // lost by where things lie, since it last paid
   double back_ns_ = 0;      // to put all back
   std::int64_t windows_ = 0;
+  std::int64_t try_again_ = 0;  // when what is lost is sunk; 0: nothing is
 };
 
 }  // namespace thermocline
