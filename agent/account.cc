@@ -63,6 +63,7 @@ Account::Sums Account::see(const View& view) {
     const double modelled = std::max(0.0, one.loads) * load_ns +
                             std::max(0.0, one.stores) * store_ns;
     out.all += modelled;
+    out.accesses += one.loads + one.stores;
     if (untouched == kNoTier) return;
     const bool is = one.tier != 0;
     const bool was = untouched != 0;
@@ -115,11 +116,14 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen,
       std::max(seen.stall() * window, sums.lost + std::max(0.0, sums.avoided));
   const double earned =
       sums.avoided * correction(view, foreseen, sums.all, stalled);
-  ++windows_;
-  elapsed_ns_ += window;
+  if (sums.accesses > 0) {
+    ++windows_;
+    elapsed_ns_ += window;
+  }
   balance_ns_ += earned;
   regret_ns_ = std::max(0.0, regret_ns_ - earned);
-  const double mean_ns = elapsed_ns_ / static_cast<double>(windows_);
+  const double mean_ns =
+      elapsed_ns_ / static_cast<double>(std::max<std::int64_t>(1, windows_));
   const double advance_ns =
       options_.stake * mean_ns + options_.drift * elapsed_ns_;
   if (sums.elsewhere <= 0) forgive(advance_ns);

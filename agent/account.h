@@ -22,6 +22,8 @@
 // model is corrected by. Of one that does not, the model is taken down by how
 // far it overrates (were it right, what stalls could not exceed the window).
 //
+// A window without an access is no time of the job's: it earns no stake.
+//
 // Thread safety: none. Cost: O(objects) a window.
 #pragma once
 
@@ -63,6 +65,7 @@ class Account {
     double avoided = 0;  // by where they lie and not where they would
     double lost = 0;     // in slow memory
     double all = 0;      // if all were slow
+    double accesses = 0;
     double footprint = 0;
     double elsewhere = 0;  // that lie elsewhere than untouched
   };

@@ -140,6 +140,7 @@ bool Service::attribute(const Sample& sample, int pid) {
 void Service::add(const SampleBatch& batch, int pid) {
   window_samples_.add(batch);
   for (const auto& sample : batch.samples) {
+    if (sampled_from_ == 0) sampled_from_ = sample.time;
     sampled_until_ = std::max(sampled_until_, sample.time);
     if (sample.address >= kKernelHalf) {
       ++window_samples_.kernel;

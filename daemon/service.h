@@ -221,7 +221,8 @@ class Service {
   std::deque<std::string> history_;
   std::int64_t window_ = 0;
   Nanos window_began_;
-  Nanos sampled_from_ = 0;  // the last sample's time before this window
+  // The time of the last sample before this window, or of the first of all.
+  Nanos sampled_from_ = 0;
   Nanos sampled_until_ = 0;
   double dilation_ = 1;
   MoveTotals other_moves_;  // in this window, not decided at its end

@@ -189,6 +189,20 @@ TEST(Account, WhatIsSunkIsNotEarnedAgain) {
   EXPECT_GT(job.may(), 0u);
 }
 
+// A job that waits for an hour has lost nothing, and earned no stake.
+TEST(Account, AnIdleWindowIsNoTime) {
+  TwoPages job;
+  job.balance_ns();
+  EXPECT_EQ(job.may(), 0u);
+  job.objects[0].loads = 10;
+  job.balance_ns();
+  const Bytes one = job.may();
+  EXPECT_GT(one, 0u);
+  job.objects[0].loads = 0;
+  for (int i = 0; i < 1000; ++i) job.balance_ns();
+  EXPECT_EQ(job.may(), one);
+}
+
 // To put things back costs time as well: not for what may soon pass.
 TEST(Account, PutsBackWhenThatIsWhatItHasCost) {
   TwoPages job;
