@@ -95,7 +95,6 @@ Account::Sums Account::see(const View& view) {
 }
 
 void Account::forgive(double advance_ns) {
-  regret_ns_ = 0;
   if (balance_ns_ >= -advance_ns) return;
   if (try_again_ == 0) {
     const auto least =
@@ -126,7 +125,8 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen,
       elapsed_ns_ / static_cast<double>(std::max<std::int64_t>(1, windows_));
   const double advance_ns =
       options_.stake * mean_ns + options_.drift * elapsed_ns_;
-  if (sums.elsewhere <= 0) forgive(advance_ns);
+  if (sums.elsewhere <= 0) settle();
+  if (settled_) forgive(advance_ns);
   may_ns_ = balance_ns_ + advance_ns;
   if (may_ns_ <= 0) return 0;
   constexpr double kAll = 1e18;
@@ -140,6 +140,7 @@ void Account::as_untouched(std::vector<double>& score) const {
 }
 
 void Account::spend(const View& view, std::span<const Move> moves) {
+  if (!moves.empty()) settled_ = false;
   for (const Move& move : moves) {
     balance_ns_ -=
         move_ns_byte_ * static_cast<double>(view.objects[move.object].bytes);

@@ -53,6 +53,12 @@ class Account {
   bool losing() const {
     return may_ns_ <= 0 && back_ns_ > 0 && regret_ns_ >= back_ns_;
   }
+  /// No more can be put back for now: there is no room for it, or it will not
+  /// move. That is as good as all being back.
+  void settle() {
+    settled_ = true;
+    regret_ns_ = 0;
+  }
   /// Scores (packing.h) by which all goes back: 1 for what would lie in the
   /// fastest tier untouched, -1 for all else.
   void as_untouched(std::vector<double>& score) const;
@@ -69,7 +75,7 @@ class Account {
     double footprint = 0;
     double elsewhere = 0;  // that lie elsewhere than untouched
   };
-  // All lies as if untouched.
+  // All lies as if untouched, or as near as it can.
   void forgive(double advance_ns);
   // In one pass, for there may be many.
   Sums see(const View& view);
@@ -97,6 +103,7 @@ class Account {
   double regret_ns_ = 0;    // lost by where things lie, since it last paid
   double back_ns_ = 0;      // to put all back
   std::int64_t windows_ = 0;
+  bool settled_ = false;        // since the last move
   std::int64_t try_again_ = 0;  // when what is lost is sunk; 0: nothing is
 };
 

@@ -132,6 +132,7 @@ class Learned final : public Policy {
         pack(view, {bytes_, tier_, movable_, used}, undo ? untouched_ : score_,
              {options_.hysteresis, undo ? 1 : options_.fill});
     account_.spend(view, moves);
+    if (undo && moves.empty() && view.budget > 0) account_.settle();
     for (const Move& move : moves) tier_[move.object] = move.to;
     return moves;
   }

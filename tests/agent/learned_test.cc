@@ -83,6 +83,33 @@ TEST_F(Learned, PutsBackWhatItLostToTheLastPage) {
   EXPECT_EQ(moves, (std::vector<Move>{{0, 1, 0}}));
 }
 
+// It goes on when the job has lasted twice as long, whatever stays where it is.
+TEST_F(Learned, WhatCannotBePutBackHoldsNothingUpForEver) {
+  write_agent(1);
+  auto policy = *std::move(make());
+  ObjectView objects[] = {{.id = 0, .bytes = 4096, .loads = 10'000},
+                          {.id = 1, .bytes = 4096, .loads = 10'000}};
+  TierView tiers[] = {{8192, 8192, 80, 80, 1e10, 1e10},
+                      {1 << 20, 0, 300, 300, 1e9, 1e9}};
+  View view;
+  view.window_ns = 1'000'000;
+  view.budget = 1 << 20;
+  view.objects = objects;
+  view.tiers = tiers;
+  policy->decide(view);
+  objects[0].tier = 1;
+  objects[0].movable = false;
+  tiers[0].used -= 4096;
+  tiers[1].used += 4096;
+  for (int i = 0; i < 50; ++i) policy->decide(view);
+  const auto undid = policy->counts()["account_undid_windows"];
+  EXPECT_GT(undid, 0u);
+  EXPECT_EQ(policy->counts()["account_allows_bytes"], 0u);
+  objects[0].loads = 0;  // and nothing is lost by it any more
+  for (int i = 0; i < 100; ++i) policy->decide(view);
+  EXPECT_GT(policy->counts()["account_allows_bytes"], 0u);
+}
+
 TEST_F(Learned, GivesReasons) {
   write_agent(1);
   auto policy = *std::move(make());
