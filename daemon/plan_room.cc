@@ -14,6 +14,7 @@ std::vector<Move> make_room(std::span<const ObjectView> objects,
     all += accesses[i];
     bytes += static_cast<double>(objects[i].bytes);
   }
+  if (all <= 0) return {};
   const auto density = [&](ObjectId id) {
     return accesses[id] / static_cast<double>(objects[id].bytes);
   };

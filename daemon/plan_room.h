@@ -21,6 +21,7 @@ inline constexpr double kColdShare = 1.0 / 16;
 
 /// Demotions from the fastest tier to `to` of at least `lacking` bytes, or of
 /// all that is cold. `accesses`: of each object, in a recent window's mean.
+/// None where no access is known: what is cold cannot be told.
 /// `planned`: whether an object has memory of a tensor of the plan; asked of
 /// cold ones only. Requires: accesses.size() == objects.size().
 std::vector<Move> make_room(std::span<const ObjectView> objects,
