@@ -167,6 +167,7 @@ std::optional<Result<Plan>> PlanMaker::poll() {
               std::to_string(WTERMSIG(status)));
   }
   if (WEXITSTATUS(status) != 0) return io("its planner failed");
+  if (line.empty() && read_ > 0) return {};  // it was read before its end
   return plan_of(line);
 }
 

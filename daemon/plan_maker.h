@@ -28,9 +28,8 @@ class PlanMaker {
   ~PlanMaker();
 
   /// The newest plan since the last call, if there is one; never blocks. It
-  /// keeps check(). The last of all comes with over(), or an error: what the
-  /// policy says; kUnsupported when it makes no plans; kIo when the child came
-  /// to grief.
+  /// keeps check(). The last of all may be an error: what the policy says;
+  /// kUnsupported when it makes no plans; kIo when the child came to grief.
   std::optional<Result<Plan>> poll();
   /// Nothing comes any more.
   bool over() const { return pid_ <= 0; }

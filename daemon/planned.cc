@@ -71,8 +71,11 @@ void Planned::hear(const ObserverEvent& event, Nanos now) {
 void Planned::look() {
   if (!maker_) return;
   auto made = maker_->poll();
-  if (!made) return;
   if (maker_->over()) maker_.reset();
+  if (!made) {
+    early_ = early_ && maker_;
+    return;
+  }
   if (*made) {
     follower_.set_plan(**std::move(made));
     early_ = maker_ != nullptr;
