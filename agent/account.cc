@@ -97,9 +97,8 @@ Account::Sums Account::see(const View& view) {
 void Account::forgive(double advance_ns) {
   if (balance_ns_ >= -advance_ns) return;
   if (try_again_ == 0) {
-    const auto least =
-        static_cast<std::int64_t>(std::min(options_.stake * kStakes, 1e18));
-    try_again_ = std::max(2 * windows_, least);
+    try_again_ = std::max(2 * windows_,
+                          static_cast<std::int64_t>(options_.stake * kStakes));
   }
   if (windows_ < try_again_) return;
   balance_ns_ = -advance_ns;

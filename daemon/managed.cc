@@ -202,13 +202,14 @@ MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
   landed_ = {};
   if (!brake.paused) {
     const auto refused_before = guards_.refused();
-    View view{window_,  window_ns, budget.available(kernel_->now()),
-              objects_, tiers_,    ns_per_byte};
     const bool planned = plan_ && plan_->in_force();
-    const Bytes may = std::exchange(view.budget, planned ? 0 : view.budget);
+    const Bytes may = budget.available(kernel_->now());
+    std::vector<TierView> tiers = tiers_;
+    View view{window_,  window_ns, planned ? 0 : may,
+              objects_, tiers,     ns_per_byte};
     auto wanted = policy_->decide(view);
     view.budget = may;
-    if (planned) wanted = room_for_plan();
+    if (planned) wanted = make_room_for_plan(tiers.front());
     const auto admitted = guards_.admit(
         view, wanted,
         [this](ObjectId id, TierId to) { return bytes_to_move(id, to); },

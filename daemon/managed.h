@@ -171,7 +171,7 @@ class Managed {
   void meet_neighbours(ObjectId id);
   void look(const Capacities& capacities);
   double fast_share_of(Source source, ObjectId id);
-  std::vector<Move> room_for_plan();
+  std::vector<Move> make_room_for_plan(TierView& fast);
   void judge_window(Nanos window_ns);
   Bytes bytes_to_move(ObjectId leader, TierId to) const;
   std::vector<MoveOrder> orders(const std::vector<Move>& moves);

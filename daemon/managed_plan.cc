@@ -17,9 +17,9 @@ MoveTotals Managed::follow_plan(std::vector<Bytes>& room, BudgetShare budget,
   return totals;
 }
 
-// Fast memory counts as overfull by what the plan lacks: the guards let its
+// To the guards, fast memory is overfull by what the plan lacks: they let these
 // demotions pass as those of a target that has more than its part.
-std::vector<Move> Managed::room_for_plan() {
+std::vector<Move> Managed::make_room_for_plan(TierView& fast) {
   const Bytes lacking = plan_->take_lacking();
   if (lacking == 0) return {};
   const auto tensors = plan_->living();
@@ -39,7 +39,6 @@ std::vector<Move> Managed::room_for_plan() {
     });
     return out;
   };
-  TierView& fast = tiers_.front();
   fast.capacity =
       std::min(fast.capacity, fast.used - std::min(fast.used, lacking));
   return make_room(objects_, accesses, lacking,

@@ -42,7 +42,6 @@ Planned::Planned(std::shared_ptr<const PlanBasis> basis)
 
 void Planned::make(Policy& policy, const Room& room) {
   maker_.reset();
-  early_ = false;
   auto maker = PlanMaker::start(policy, *basis_, room);
   if (maker) {
     maker_ = *std::move(maker);
@@ -72,14 +71,10 @@ void Planned::look() {
   if (!maker_) return;
   auto made = maker_->poll();
   if (maker_->over()) maker_.reset();
-  if (!made) {
-    early_ = early_ && maker_;
-    return;
-  }
+  if (!made) return;
   if (*made) {
     follower_.set_plan(**std::move(made));
-    early_ = maker_ != nullptr;
-  } else if (std::exchange(early_, false)) {
+  } else if (has_plan()) {
     news_.push_back("the plan is not made any better: " +
                     made->error().message);
   } else {
@@ -195,8 +190,8 @@ PlanReport Planned::report() const {
   out.in_force = follower_.in_force();
   out.why = follower_.describe();
   if (maker_) {
-    out.why = early_ ? out.why + "; a better plan is being looked for"
-                     : "the plan is being made";
+    out.why = has_plan() ? out.why + "; a better plan is being looked for"
+                         : "the plan is being made";
   }
   if (!maker_ && !trouble_.empty()) out.why = "no plan: " + trouble_;
   out.counts = follower_.counts();

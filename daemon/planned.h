@@ -84,6 +84,9 @@ class Planned {
 
  private:
   using Wishes = std::vector<PlanFollower::Wish>;
+  bool has_plan() const {
+    return follower_.state() != PlanFollower::State::kNoPlan;
+  }
   Refusal judge(const Means& means, const PlanFollower::Wish& wish, Bytes bytes,
                 Bytes budget) const;
 
@@ -93,7 +96,6 @@ class Planned {
   Bytes lacking_ = 0;
   Wishes sent_;  // what the orders on their way are for
   bool sent_dry_ = false;
-  bool early_ = false;   // the plan that is followed is not the last
   std::string trouble_;  // why there is no plan
   std::vector<std::string> news_;
 };

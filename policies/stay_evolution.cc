@@ -25,10 +25,10 @@ constexpr std::size_t kLargestOf = 30;
 
 }  // namespace
 
-StayEvolution::StayEvolution(const StayTrial& trial,
-                             std::function<bool()> go_on,
-                             std::function<void(const StayTrial::Tried&)> found)
-    : trial_(trial), go_on_(std::move(go_on)), found_(std::move(found)) {
+StayEvolution::StayEvolution(
+    const StayTrial& trial, std::function<bool()> go_on,
+    std::function<void(const StayTrial::Tried&)> so_far)
+    : trial_(trial), go_on_(std::move(go_on)), so_far_(std::move(so_far)) {
   const Iteration& step = trial.iteration();
   double sum = 0;
   for (std::size_t t = 0; t < step.tensors(); ++t) {
@@ -93,18 +93,16 @@ bool StayEvolution::mutate(StayTrial::Setting& setting) {
   return true;
 }
 
-bool StayEvolution::advance(Being& being) {
+void StayEvolution::advance(Being& being) {
   StayTrial::Setting setting = being.setting;
   const bool neutral = mutate(setting);
   auto quick = trial_.attempt(setting);
-  if (!quick) return false;
+  if (!quick) return;
   const bool same = quick->cost_ns == being.quick_ns;
-  if (same ? !neutral : quick->cost_ns >= being.tried.cost_ns) return false;
+  if (same ? !neutral : quick->cost_ns >= being.tried.cost_ns) return;
   auto sure = trial_.judge(std::move(quick->plan));
-  if (!sure || sure->cost_ns > being.tried.cost_ns) return false;
-  const bool better = sure->cost_ns < being.tried.cost_ns;
+  if (!sure || sure->cost_ns > being.tried.cost_ns) return;
   being = {std::move(setting), quick->cost_ns, *std::move(sure)};
-  return better;
 }
 
 Result<StayEvolution::Outcome> StayEvolution::run(
@@ -131,7 +129,8 @@ Result<StayEvolution::Outcome> StayEvolution::run(
   std::size_t done = 0;
   const auto spend = [&](Being& being, std::size_t most) {
     for (; most > 0 && go_on_(); --most, ++done) {
-      if (advance(being)) found_(being.tried);
+      so_far_(being.tried);
+      advance(being);
     }
   };
   if (beings.size() > 1) {

@@ -33,10 +33,10 @@ class StayEvolution {
     std::size_t trials = 0;
   };
 
-  /// `go_on`: asked before each trial. `found`: told of each plan that is
-  /// faster than the one it was made from. `trial` outlives it.
+  /// `go_on`: asked before each trial. `so_far`: told of the plan that it
+  /// is about to change. `trial` outlives it.
   StayEvolution(const StayTrial& trial, std::function<bool()> go_on,
-                std::function<void(const StayTrial::Tried&)> found);
+                std::function<void(const StayTrial::Tried&)> so_far);
 
   /// Requires: at least one start. Errors: those of StayTrial, where none of
   /// the starts holds.
@@ -53,11 +53,11 @@ class StayEvolution {
   std::size_t below(std::size_t n) { return random_() % n; }
   std::size_t draw_tensor();
   bool mutate(StayTrial::Setting& setting);
-  bool advance(Being& being);  // true: its plan is faster now
+  void advance(Being& being);
 
   const StayTrial& trial_;
   std::function<bool()> go_on_;
-  std::function<void(const StayTrial::Tried&)> found_;
+  std::function<void(const StayTrial::Tried&)> so_far_;
   std::mt19937_64 random_{1};
   std::vector<double> lost_;  // by tensor, of it and all before it, ns
 };

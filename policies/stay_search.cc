@@ -60,7 +60,6 @@ bool StaySearch::improve(const StayTrial::Setting& setting) {
   if (!sure || sure->cost_ns >= best_.cost_ns) return false;
   best_ = *std::move(sure);
   setting_ = setting;
-  tell(best_);
   return true;
 }
 
@@ -87,12 +86,12 @@ bool StaySearch::go_on() const {
   return spent() < options_.seconds && (!room_.go_on || room_.go_on());
 }
 
-void StaySearch::tell(const StayTrial::Tried& better) {
+void StaySearch::tell(const StayTrial::Tried& best) {
   if (!room_.so_far || spent() < std::max(tell_at_, options_.tell_after))
     return;
-  if (better.cost_ns > told_ns_ * (1 - kWorthTelling)) return;
-  room_.so_far(better.plan);
-  told_ns_ = better.cost_ns;
+  if (best.cost_ns > told_ns_ * (1 - kWorthTelling)) return;
+  room_.so_far(best.plan);
+  told_ns_ = best.cost_ns;
   tell_at_ = 2 * spent();
 }
 
@@ -101,6 +100,7 @@ std::size_t StaySearch::search() {
   std::size_t tries = 0;
   bool over = false;
   const auto attempt = [&](const StayTrial::Setting& setting) {
+    tell(best_);
     over = over || tries >= options_.trials || !go_on();
     return !over && (++tries, improve(setting));
   };
@@ -146,7 +146,7 @@ std::size_t StaySearch::evolve() {
   }
   StayEvolution evolution(
       trial_, [this] { return go_on(); },
-      [this](const StayTrial::Tried& better) { tell(better); });
+      [this](const StayTrial::Tried& best) { tell(best); });
   auto out = evolution.run(starts, options_.evolved);
   if (!out) return 0;
   setting_ = std::move(out->setting);

@@ -52,7 +52,7 @@ class StaySearch {
   bool improve(const StayTrial::Setting& setting);
   double spent() const;  // seconds
   bool go_on() const;
-  void tell(const StayTrial::Tried& better);
+  void tell(const StayTrial::Tried& best);
   std::size_t search();
   std::size_t evolve();
   void join();

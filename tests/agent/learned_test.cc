@@ -59,27 +59,46 @@ TEST_F(Learned, RefusesWhatItCannotUse) {
   EXPECT_TRUE(make({{"hysteresis", 0}}).has_value());
 }
 
+// Pages on a machine whose fast memory has room for two.
+struct FewPages {
+  explicit FewPages(std::vector<ObjectView> pages) : objects(std::move(pages)) {
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      objects[i].id = static_cast<ObjectId>(i);
+      objects[i].bytes = 4096;
+      tiers[objects[i].tier].used += 4096;
+    }
+  }
+  View view() const {
+    View out;
+    out.window_ns = 1'000'000;
+    out.budget = 1 << 20;
+    out.objects = objects;
+    out.tiers = tiers;
+    return out;
+  }
+  void put_out(ObjectId page) {
+    objects[page].tier = 1;
+    tiers[0].used -= 4096;
+    tiers[1].used += 4096;
+  }
+
+  std::vector<ObjectView> objects;
+  TierView tiers[2] = {{8192, 0, 80, 80, 1e10, 1e10},
+                       {1 << 20, 0, 300, 300, 1e9, 1e9}};
+};
+
 // Where the kernel fills fast memory to the last page, it is not enough to put
 // back what fits into the share that is filled otherwise.
 TEST_F(Learned, PutsBackWhatItLostToTheLastPage) {
   write_agent(1);
   auto policy = *std::move(make({{"stake", 0}, {"drift", 0}}));
-  ObjectView objects[] = {{.id = 0, .bytes = 4096, .loads = 10},
-                          {.id = 1, .bytes = 4096, .loads = 10},
-                          {.id = 2, .bytes = 4096, .loads = 10, .tier = 1}};
-  TierView tiers[] = {{8192, 8192, 80, 80, 1e10, 1e10},
-                      {1 << 20, 4096, 300, 300, 1e9, 1e9}};
-  View view;
-  view.window_ns = 1'000'000;
-  view.budget = 1 << 20;
-  view.objects = objects;
-  view.tiers = tiers;
-  EXPECT_TRUE(policy->decide(view).empty());
-  objects[0].tier = 1;  // it lies badly now
-  tiers[0].used -= 4096;
-  tiers[1].used += 4096;
+  FewPages job({{.loads = 10}, {.loads = 10}, {.loads = 10, .tier = 1}});
+  EXPECT_TRUE(policy->decide(job.view()).empty());
+  job.put_out(0);
   std::vector<Move> moves;
-  for (int i = 0; i < 1000 && moves.empty(); ++i) moves = policy->decide(view);
+  for (int i = 0; i < 1000 && moves.empty(); ++i) {
+    moves = policy->decide(job.view());
+  }
   EXPECT_EQ(moves, (std::vector<Move>{{0, 1, 0}}));
 }
 
@@ -87,26 +106,15 @@ TEST_F(Learned, PutsBackWhatItLostToTheLastPage) {
 TEST_F(Learned, WhatCannotBePutBackHoldsNothingUpForEver) {
   write_agent(1);
   auto policy = *std::move(make());
-  ObjectView objects[] = {{.id = 0, .bytes = 4096, .loads = 10'000},
-                          {.id = 1, .bytes = 4096, .loads = 10'000}};
-  TierView tiers[] = {{8192, 8192, 80, 80, 1e10, 1e10},
-                      {1 << 20, 0, 300, 300, 1e9, 1e9}};
-  View view;
-  view.window_ns = 1'000'000;
-  view.budget = 1 << 20;
-  view.objects = objects;
-  view.tiers = tiers;
-  policy->decide(view);
-  objects[0].tier = 1;
-  objects[0].movable = false;
-  tiers[0].used -= 4096;
-  tiers[1].used += 4096;
-  for (int i = 0; i < 50; ++i) policy->decide(view);
-  const auto undid = policy->counts()["account_undid_windows"];
-  EXPECT_GT(undid, 0u);
+  FewPages job({{.loads = 10'000}, {.loads = 10'000}});
+  policy->decide(job.view());
+  job.put_out(0);
+  job.objects[0].movable = false;
+  for (int i = 0; i < 50; ++i) policy->decide(job.view());
+  EXPECT_GT(policy->counts()["account_undid_windows"], 0u);
   EXPECT_EQ(policy->counts()["account_allows_bytes"], 0u);
-  objects[0].loads = 0;  // and nothing is lost by it any more
-  for (int i = 0; i < 100; ++i) policy->decide(view);
+  job.objects[0].loads = 0;  // and nothing is lost by it any more
+  for (int i = 0; i < 100; ++i) policy->decide(job.view());
   EXPECT_GT(policy->counts()["account_allows_bytes"], 0u);
 }
 

@@ -63,6 +63,7 @@ TEST_F(PlanTest, WhatIsNoTensorMakesRoomForThePlan) {
   kernel.time += 1'000'000'000;
   service->end_window();  // what the last windows say is known after them
   service->follow_plans();
+  const auto capacity = service->find(kPid)->report().capacity_by_tier;
   const std::size_t before = kernel.calls.size();
   EXPECT_GT(refused(Refusal::kCapacity), 0u);
   std::vector<Address> left;
@@ -73,6 +74,7 @@ TEST_F(PlanTest, WhatIsNoTensorMakesRoomForThePlan) {
     left.insert(left.end(), call.pages.begin(), call.pages.end());
   }
   EXPECT_GE(left.size(), 4u);  // what the weight needs
+  EXPECT_EQ(service->find(kPid)->report().capacity_by_tier, capacity);
   const auto tensors = service->find(kPid)->plan()->living();
   EXPECT_GT(tensors.size(), 3u);
   for (const Region& one : tensors) {
