@@ -81,6 +81,9 @@ Status Target::refresh() {
   glance();
   if (auto status = read_maps(); !status) return status;
   auto status = ask();
+  // Once more: what was born while pages were asked for is known, and would be
+  // taken for a swing when the window before is forgotten.
+  glance();
   swing_.know(footprint());
   swing_.end_window();
   ++window_;

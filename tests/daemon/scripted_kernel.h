@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -49,12 +50,14 @@ class ScriptedKernel final : public Kernel {
   Nanos time = 0;
   std::vector<Call> calls;
   std::uint64_t reads = 0;
+  std::function<void()> on_query;  // what happens while pages are asked for
 
   long move_pages(int, std::span<const Address> pages,
                   std::span<const int> nodes, std::span<int> status) override {
     calls.push_back({nodes.empty(),
                      {pages.begin(), pages.end()},
                      nodes.empty() ? -1 : nodes.front()});
+    if (nodes.empty() && on_query) on_query();
     if (call_error != 0) return -call_error;
     if (!nodes.empty() && move_error != 0) return -move_error;
     return nodes.empty() ? query(pages, status) : move(pages, nodes, status);

@@ -123,6 +123,30 @@ TEST_F(ServiceTest, KeepsRoomForWhatTheTargetWillAllocateAnew) {
   EXPECT_EQ(script->tiers[0].capacity, all - all / 2);  // half at most
 }
 
+// How much it has and where that lies are asked one after the other, and a job
+// that begins grows meanwhile.
+TEST_F(ServiceTest, KeepsNoRoomForWhatWasBornWhileItWasAskedFor) {
+  const auto resident = [&](Bytes bytes) {
+    kernel.files["proc/7/statm"] =
+        "900000 " + std::to_string(bytes / kPage + 10) + " 10 0 0 0 0\n";
+    for (Address at = kBase; at < kBase + 4 * kRegion; at += kPage) {
+      kernel.node_of.erase(at);
+      if (at < kBase + bytes) kernel.node_of[at] = 1;
+    }
+  };
+  resident(kRegion);
+  start();
+  kernel.on_query = [&] { resident(4 * kRegion); };
+  window();
+  kernel.on_query = nullptr;
+  ASSERT_EQ(script->tiers[1].used, 4 * kRegion);
+  const Bytes all = script->tiers[0].capacity;
+  for (int i = 0; i < 10; ++i) {
+    window();
+    EXPECT_EQ(script->tiers[0].capacity, all) << i;
+  }
+}
+
 TEST_F(ServiceTest, MemoryThatIsUnmappedIsGoneAtOnce) {
   Service::Options options;
   options.target.pages_per_window = 64;  // one region's turn a window
