@@ -13,33 +13,41 @@ constexpr double kKept = 0.99;     // of what is known of the model, by window
 constexpr double kMostWrong = 16;  // the model, either way
 // What is lost is not sunk before a stake is so small a part of the time.
 constexpr double kStakes = 100;
+constexpr double kStays = 1e30;  // scored so, it goes for nothing else
+constexpr double kLately = 0.8;  // of what something costs, by window
 
 }  // namespace
 
-// Where it would lie in a job that nobody touched, which was born now.
-TierId Account::born(const View& view, const ObjectView& one, Bytes& used) {
+// Where it would lie in a job that nobody touched, which was born now. Before
+// anything has moved that is where it is, however full that makes a tier.
+TierId Account::born(const View& view, const ObjectView& one,
+                     Bytes& used) const {
   // In slow memory although there was room: bound to it, or moved in this very
   // window.
   const TierView& fast = view.tiers.front();
   const bool had_room = fast.used + one.bytes <= fast.capacity;
   const bool fits = used + one.bytes <= fast.capacity;
   TierId tier = one.tier;
-  if (tier == 0 && !fits) tier = static_cast<TierId>(view.tiers.size() - 1);
-  if (tier != 0 && fits && !had_room) tier = 0;
+  if (moved_ && tier == 0 && !fits)
+    tier = static_cast<TierId>(view.tiers.size() - 1);
+  if (moved_ && tier != 0 && fits && !had_room) tier = 0;
   if (tier == 0) used += one.bytes;
   return tier;
 }
 
-double Account::correction(const View& view, double foreseen, double all,
-                           double stalled) {
+double Account::foreseen_factor(const View& view, const FeatureTracker& seen,
+                                const Sums& sums, double foreseen) {
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
-  if (!(foreseen >= 0)) return 1 / (1 + stalled / window);
-  if (all > 0) {
-    foreseen_ns_ = kKept * foreseen_ns_ + foreseen * window;
-    modelled_ns_ = kKept * modelled_ns_ + all;
+  if (!(foreseen >= 0)) {
+    const double stalled = std::max(seen.stall() * window,
+                                    sums.lost + std::max(0.0, sums.avoided));
+    return 1 / (1 + stalled / window);
   }
-  if (modelled_ns_ <= 0) return 1;
-  return std::clamp(foreseen_ns_ / modelled_ns_, 1 / kMostWrong, kMostWrong);
+  if (sums.all > 0) {
+    foreseen_ns_ = kKept * foreseen_ns_ + foreseen * window;
+    modelled_ns_ = kKept * modelled_ns_ + sums.all;
+  }
+  return modelled_ns_ > 0 ? foreseen_ns_ / modelled_ns_ : 1;
 }
 
 void Account::price_moves(const View& view, const FeatureTracker& seen,
@@ -53,7 +61,9 @@ void Account::price_moves(const View& view, const FeatureTracker& seen,
 
 Account::Sums Account::see(const View& view) {
   untouched_.resize(view.objects.size(), kNoTier);
+  away_.resize(view.objects.size());
   born_.clear();
+  owing_ = 0;
   const AccessCost near = access_cost(tier_of(view.tiers.front()));
   const AccessCost far = access_cost(tier_of(view.tiers.back()));
   const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
@@ -69,10 +79,15 @@ Account::Sums Account::see(const View& view) {
     const bool was = untouched != 0;
     const auto bytes = static_cast<double>(one.bytes);
     out.footprint += bytes;
-    if (was != is) out.elsewhere += bytes;
-    out.avoided +=
-        modelled * (static_cast<double>(was) - static_cast<double>(is));
     out.lost += modelled * static_cast<double>(is);
+    if (was == is) return;
+    Away& away = away_[one.id];
+    out.elsewhere += bytes;
+    out.avoided += was ? modelled : -modelled;
+    const double cost = factor_ * (was ? -modelled : modelled);
+    away.cost += cost;
+    away.late = kLately * away.late + (1 - kLately) * cost;
+    if (owes(one)) owing_ += one.bytes;
   };
   Bytes used = 0;  // of fast memory, by those that were there before
   for (const ObjectView& one : view.objects) {
@@ -89,20 +104,27 @@ Account::Sums Account::see(const View& view) {
   for (const ObjectId i : born_) {
     const ObjectView& one = view.objects[i];
     untouched_[i] = born(view, one, used);
+    away_[i] = {};
     add(one, untouched_[i]);
   }
   return out;
 }
 
-void Account::forgive(double advance_ns) {
+void Account::forgive(const View& view, double advance_ns) {
   if (balance_ns_ >= -advance_ns) return;
   if (try_again_ == 0) {
-    try_again_ = std::max(2 * windows_,
-                          static_cast<std::int64_t>(options_.stake * kStakes));
+    try_again_ = std::max(
+        2 * windows_,
+        static_cast<std::int64_t>(std::max(1.0, options_.stake) * kStakes));
   }
   if (windows_ < try_again_) return;
   balance_ns_ = -advance_ns;
   try_again_ = 0;
+  // What lies elsewhere costs nothing there: it is at home now.
+  for (const ObjectView& one : view.objects) {
+    if (untouched_[one.id] != kNoTier) untouched_[one.id] = one.tier;
+  }
+  back_ns_ = 0;
 }
 
 Bytes Account::allow(const View& view, const FeatureTracker& seen,
@@ -110,37 +132,55 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen,
   const Sums sums = see(view);
   price_moves(view, seen, sums);
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
-  const double stalled =
-      std::max(seen.stall() * window, sums.lost + std::max(0.0, sums.avoided));
-  const double earned =
-      sums.avoided * correction(view, foreseen, sums.all, stalled);
+  if (options_.measured) measured_.see(window, sums.all, sums.lost);
+  factor_ =
+      std::clamp(measured_.factor(foreseen_factor(view, seen, sums, foreseen)),
+                 1 / kMostWrong, kMostWrong);
   if (sums.accesses > 0) {
     ++windows_;
     elapsed_ns_ += window;
   }
-  balance_ns_ += earned;
-  regret_ns_ = std::max(0.0, regret_ns_ - earned);
+  balance_ns_ += sums.avoided * factor_;
   const double mean_ns =
       elapsed_ns_ / static_cast<double>(std::max<std::int64_t>(1, windows_));
   const double advance_ns =
       options_.stake * mean_ns + options_.drift * elapsed_ns_;
-  if (sums.elsewhere <= 0) settle();
-  if (settled_) forgive(advance_ns);
+  if (owing_ == 0) settle();
+  if (settled_) forgive(view, advance_ns);
   may_ns_ = balance_ns_ + advance_ns;
-  if (may_ns_ <= 0) return 0;
+  // There and back.
+  const double left_ns = (may_ns_ - back_ns_) / 2;
+  if (left_ns <= 0) return 0;
   constexpr double kAll = 1e18;
   return static_cast<Bytes>(
-      std::min(may_ns_ / std::max(move_ns_byte_, 1e-9), kAll));
+      std::min(left_ns / std::max(move_ns_byte_, 1e-9), kAll));
 }
 
-void Account::as_untouched(std::vector<double>& score) const {
-  score.clear();
-  for (const TierId tier : untouched_) score.push_back(tier == 0 ? 1 : -1);
+void Account::scores_back(const View& view, std::vector<double>& score) const {
+  score.resize(view.objects.size());
+  for (const ObjectView& one : view.objects) {
+    const bool is = one.tier != 0;
+    const TierId untouched = untouched_[one.id];
+    double& out = score[one.id];
+    out = is ? -1 : kStays;
+    if (untouched == kNoTier || (untouched != 0) == is) continue;
+    const double late =
+        away_[one.id].late / std::max(1.0, static_cast<double>(one.bytes));
+    if (!is) {
+      out = -late;
+    } else if (owes(one)) {
+      out = late;
+    }
+  }
 }
 
 void Account::spend(const View& view, std::span<const Move> moves) {
-  if (!moves.empty()) settled_ = false;
+  if (!moves.empty()) {
+    settled_ = false;
+    moved_ = true;
+  }
   for (const Move& move : moves) {
+    away_[move.object] = {};
     balance_ns_ -=
         move_ns_byte_ * static_cast<double>(view.objects[move.object].bytes);
   }

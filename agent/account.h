@@ -4,23 +4,28 @@
 // So the account reckons, window by window, what the job would have lost had
 // nothing ever moved, less what it does lose: what moves earn. Bytes may move
 // for as much time as was earned and not spent, and for a small stake in
-// advance. A job whose moves do not pay loses the stake and no more; one whose
-// moves pay soon has all that it needs. Where things lie goes on costing when
-// nothing moves any more. Whoever has lost the stake is to put things back
-// where they would be, once what that would have saved is what it costs: sooner
-// would be to pay for what may pass. When all is back and the job has lasted
-// for twice as long (and for so long that a stake is 1 % of its time), what was
-// lost beyond the stake is sunk: to earn it again would take the rest of the
-// job, and says nothing of what moves would earn in it. So a job in which moves
-// never pay loses ever less of its time.
+// advance; each for the way back as well, so that all can be put back where it
+// would be for what is left. A job whose moves do not pay loses the stake and
+// little more; one whose moves pay soon has all that it needs.
+//
+// Where things lie goes on costing when nothing moves any more. Once nothing is
+// left, an object is to be put back as soon as it has cost as much, where it
+// lies, as a swap: sooner would be to pay for what may pass, and what costs
+// nothing may stay. (A ski rental for each: Karlin et al., Algorithmica 3,
+// 1988.) When nothing that costs is away and the job has lasted for twice as
+// long (and for so long that a stake is 1 % of its time), what was lost beyond
+// the stake is sunk, and where things lie is where they would be: to earn it
+// again would take the rest of the job, and says nothing of what moves would
+// earn in it. So a job in which moves never pay loses ever less of its time.
 //
 // Earnings are modelled: accesses times the latency between the tiers. How much
 // time that is in truth hangs on the job (misses overlap, or wait for one
-// another), and the model is wrong by a factor of 0.6 to 6. An agent that
-// foresees what is lost has learned that factor from jobs that were measured;
-// what it foresees, over what is modelled of the same windows, is what the
-// model is corrected by. Of one that does not, the model is taken down by how
-// far it overrates (were it right, what stalls could not exceed the window).
+// another), and the model is wrong by a factor of 0.6 to 6. What windows took
+// tells it, once they differ in where their accesses went (measured_cost.h).
+// Until then an agent does that foresees what is lost, for it has learned from
+// jobs that were measured: what it foresees, over what is modelled of the same
+// windows. Of one that does not foresee, the model is taken down by how far it
+// overrates (were it right, what stalls could not exceed the window).
 //
 // A window without an access is no time of the job's: it earns no stake.
 //
@@ -31,6 +36,7 @@
 #include <vector>
 
 #include "agent/features.h"
+#include "agent/measured_cost.h"
 #include "estimator/view.h"
 
 namespace thermocline {
@@ -38,8 +44,9 @@ namespace thermocline {
 class Account {
  public:
   struct Options {
-    double stake = 1;      // windows' time that may be lost at first
+    double stake = 1.5;    // windows' time that may be lost at first
     double drift = 0.003;  // and of the time since, this share
+    bool measured = true;  // what windows took corrects the model
   };
   explicit Account(Options options) : options_(options) {}
 
@@ -48,20 +55,15 @@ class Account {
   Bytes allow(const View& view, const FeatureTracker& seen, double foreseen);
   /// What is moved of it.
   void spend(const View& view, std::span<const Move> moves);
-  /// Nothing is left, and things have lain where they cost more than untouched
-  /// for as much time as it takes to put them back.
-  bool losing() const {
-    return may_ns_ <= 0 && back_ns_ > 0 && regret_ns_ >= back_ns_;
-  }
+  /// Nothing is left, and something has cost enough where it lies to go back.
+  bool losing() const { return may_ns_ <= 0 && owing_ > 0; }
   /// No more can be put back for now: there is no room for it, or it will not
   /// move. That is as good as all being back.
-  void settle() {
-    settled_ = true;
-    regret_ns_ = 0;
-  }
-  /// Scores (packing.h) by which all goes back: 1 for what would lie in the
-  /// fastest tier untouched, -1 for all else.
-  void as_untouched(std::vector<double>& score) const;
+  void settle() { settled_ = true; }
+  /// Scores (packing.h) by which that goes back: what it costs a byte and
+  /// window, of late; likewise for what makes room, what it earns. All else
+  /// stays where it is. `view` is what allow() saw last.
+  void scores_back(const View& view, std::vector<double>& score) const;
   /// Earned less spent, in ns.
   double balance_ns() const { return balance_ns_; }
 
@@ -75,15 +77,27 @@ class Account {
     double footprint = 0;
     double elsewhere = 0;  // that lie elsewhere than untouched
   };
-  // All lies as if untouched, or as near as it can.
-  void forgive(double advance_ns);
+  // What an object costs that lies elsewhere than untouched, ns; below 0, what
+  // it earns.
+  struct Away {
+    double cost = 0;  // since it lies there
+    double late = 0;  // a window, over the last few
+  };
+  // What costs lies as if untouched, or as near as it can.
+  void forgive(const View& view, double advance_ns);
+  // Whether a swap would cost no more than it has cost.
+  bool owes(const ObjectView& one) const {
+    const double cost = away_[one.id].cost;
+    return cost > 0 &&
+           cost >= 2 * move_ns_byte_ * static_cast<double>(one.bytes);
+  }
   // In one pass, for there may be many.
   Sums see(const View& view);
   // `used`: of fast memory, by those that are there, had nothing ever moved.
-  static TierId born(const View& view, const ObjectView& one, Bytes& used);
-  // Of modelled time, in a window that modelled `all` and `stalled`.
-  double correction(const View& view, double foreseen, double all,
-                    double stalled);
+  TierId born(const View& view, const ObjectView& one, Bytes& used) const;
+  // Of modelled time, by what was foreseen.
+  double foreseen_factor(const View& view, const FeatureTracker& seen,
+                         const Sums& sums, double foreseen);
   // Of the footprint's move, there or back, a byte's share; and of all that
   // lies elsewhere than untouched, the way back.
   void price_moves(const View& view, const FeatureTracker& seen,
@@ -100,9 +114,13 @@ class Account {
   double may_ns_ = 0;       // that moves may take now
   double foreseen_ns_ = 0;  // lost if all were slow; over a hundred windows
   double modelled_ns_ = 0;  // the same by the model
-  double regret_ns_ = 0;    // lost by where things lie, since it last paid
   double back_ns_ = 0;      // to put all back
+  MeasuredCost measured_;
+  double factor_ = 1;       // on modelled time, in the last window
+  Bytes owing_ = 0;         // of what costs enough to go back
+  std::vector<Away> away_;  // by object
   std::int64_t windows_ = 0;
+  bool moved_ = false;          // anything, ever
   bool settled_ = false;        // since the last move
   std::int64_t try_again_ = 0;  // when what is lost is sunk; 0: nothing is
 };

@@ -88,13 +88,15 @@ inline void foresee(QNetwork& network, std::span<const float> rows,
 /// there would lose in slow memory per decision, in windows.
 inline double forecast_scores(std::span<const float> rows,
                               std::span<const ObjectId> which, double payback,
-                              const Foretold& kept, std::vector<double>& out) {
+                              Foretold& kept, std::vector<double>& out) {
   const ForetoldSums all = sums_of(kept);
+  kept.all_bytes = all.bytes;
+  kept.all_soon = all.soon;
   // Lives are relative to their mean; that is what is lost on average.
   const double unit = all.life > 0 ? all.soon / all.life : 0;
   const Horizon horizon = horizon_of(rows, which, payback);
   for (const ObjectId i : which) {
-    out[i] = price_of({.soon = static_cast<double>(kept.soon[i]),
+    out[i] = price_of({.soon = kept.expected(i),
                        .life = unit * static_cast<double>(kept.life[i]),
                        .fast = kept.fast[i] != 0},
                       horizon);

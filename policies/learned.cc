@@ -22,6 +22,7 @@
 #include "agent/agent.h"
 #include "agent/features.h"
 #include "agent/fine_tuner.h"
+#include "agent/persistence.h"
 #include "policies/better_plan.h"
 #include "policies/packing.h"
 #include "policies/stay_search.h"
@@ -45,6 +46,8 @@ class Learned final : public Policy {
     double fill = 0.98;
     double stake = Account::Options().stake;
     double drift = Account::Options().drift;
+    bool measured = Account::Options().measured;
+    bool persistence = true;
     bool online = false;
     double share = 0.01;
     std::string state;
@@ -58,6 +61,11 @@ class Learned final : public Policy {
       f("stake", stake, 0.0, 1e9,
         "windows' time that moves may lose before they have earned any");
       f("drift", drift, 0.0, 1.0, "share of the time since, likewise");
+      f("measured", measured,
+        "what moves earn is reckoned by what windows took, not as modelled");
+      f("persistence", persistence,
+        "that what is used goes on being used is believed, too, as far as it "
+        "foretold this job better");
       f("online", online, "goes on learning while the job runs");
       f("share", share, 1e-4, 1.0, "of a core that online learning may use");
       f("state", state,
@@ -86,16 +94,15 @@ class Learned final : public Policy {
   Learned(Options options, Agent agent)
       : options_(std::move(options)),
         agent_(std::move(agent)),
-        account_({options_.stake, options_.drift}) {}
+        account_({options_.stake, options_.drift, options_.measured}) {}
 
   std::vector<Move> decide(const View& given) override {
     View view = given;
     seen_.update(view);
     if (options_.online) learn(given);
+    if (options_.persistence) persistence_.see(view, seen_.due(), foretold_);
     const double foreseen =
-        seen_.objects() < kManyObjects
-            ? agent_.score(seen_.features(), score_)
-            : agent_.score(seen_.features(), seen_.due(), foretold_, score_);
+        agent_.score(seen_.features(), seen_.due(), foretold_, score_);
     allowed_ = account_.allow(view, seen_, foreseen);
     view.budget = std::min(view.budget, allowed_);
     double footprint = 0;
@@ -122,16 +129,16 @@ class Learned final : public Policy {
         footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
     const bool undo = account_.losing();
     if (undo) {
-      account_.as_untouched(untouched_);
+      account_.scores_back(view, back_);
       view.budget = given.budget;
-      ++undone_;
     }
     const std::vector<Bytes> used = sums.use(view.tiers);
     // Untouched, fast memory would be full to the brim.
     auto moves =
-        pack(view, {bytes_, tier_, movable_, used}, undo ? untouched_ : score_,
+        pack(view, {bytes_, tier_, movable_, used}, undo ? back_ : score_,
              {options_.hysteresis, undo ? 1 : options_.fill});
     account_.spend(view, moves);
+    if (undo && !moves.empty()) ++undone_;
     if (undo && moves.empty() && view.budget > 0) account_.settle();
     for (const Move& move : moves) tier_[move.object] = move.to;
     return moves;
@@ -261,10 +268,11 @@ class Learned final : public Policy {
   FeatureTracker seen_;
   Bytes allowed_ = 0;         // by the account, in the last window
   std::uint64_t undone_ = 0;  // windows in which moves were taken back
-  std::vector<double> untouched_;
-  Bytes wanted_ = 0;  // in slow memory, and better in fast
+  std::vector<double> back_;  // scores by which they are
+  Bytes wanted_ = 0;          // in slow memory, and better in fast
   std::vector<double> score_;
   Foretold foretold_;
+  Persistence persistence_;
   // Of objects, as the last decision leaves them.
   std::vector<Bytes> bytes_;
   std::vector<TierId> tier_;

@@ -1,0 +1,121 @@
+#include "agent/persistence.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "agent/wide_math.h"
+#include "estimator/access_cost.h"
+#include "estimator/tier_of.h"
+#include "traces/wide.h"
+
+namespace thermocline {
+namespace {
+
+constexpr std::size_t kAhead = 2;    // windows by which a forecast is judged
+constexpr double kKept = 0.99;       // of what is known of both, by window
+constexpr double kAnywhere = 0.02;   // share that may go anywhere, by bytes
+constexpr double kPrior = 1.0 / 30;  // persistence over network, at first
+
+// The sum of share * log(ratio), in eight sums of every eighth.
+THERMOCLINE_WIDE
+double mean_log(std::size_t count, const double* share, const double* ratio) {
+  constexpr std::size_t kSums = 8;
+  double sums[kSums] = {};
+  const std::size_t whole = count / kSums * kSums;
+  for (std::size_t i = 0; i < whole; i += kSums) {
+    for (std::size_t j = 0; j < kSums; ++j) {
+      sums[j] += share[i + j] * wide::log(ratio[i + j]);
+    }
+  }
+  double out = 0;
+  for (const double sum : sums) out += sum;
+  for (std::size_t i = whole; i < count; ++i) {
+    out += share[i] * wide::log(ratio[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Persistence::Window Persistence::window_of(const View& view,
+                                           std::span<const ObjectId> due) {
+  const AccessCost near = access_cost(tier_of(view.tiers.front()));
+  const AccessCost far = access_cost(tier_of(view.tiers.back()));
+  const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
+  const double store_ns = std::max(0.0, far.store_ns - near.store_ns);
+  Window out;
+  double sum = 0;
+  for (std::size_t k = 0; k < due.size(); ++k) {
+    constexpr std::size_t kSoon = 16;  // they lie here and there
+    if (k + kSoon < due.size()) {
+      __builtin_prefetch(&view.objects[due[k + kSoon]].loads);
+    }
+    const ObjectId i = due[k];
+    const ObjectView& one = view.objects[i];
+    const double lost = std::max(0.0, one.loads) * load_ns +
+                        std::max(0.0, one.stores) * store_ns;
+    if (!(lost > 0) || one.bytes == 0) continue;
+    out.used.push_back(i);
+    out.share.push_back(lost);
+    sum += lost;
+  }
+  for (double& share : out.share) share /= sum;
+  return out;
+}
+
+void Persistence::judge(const Window& now, const Foretold& kept) {
+  const Window& then = past_.front();
+  dense_.resize(std::max(dense_.size(), then.soon.size()), 0);
+  for (std::size_t k = 0; k < then.used.size(); ++k) {
+    dense_[then.used[k]] = then.share[k];
+  }
+  const double to_share = (1 - kAnywhere) / then.all_soon;
+  const double to_anywhere = kAnywhere / kept.all_bytes;
+  ratio_.clear();
+  share_.clear();
+  for (std::size_t k = 0; k < now.used.size(); ++k) {
+    const ObjectId i = now.used[k];
+    if (i >= then.soon.size() || !(kept.bytes[i] > 0)) continue;
+    const auto bytes = static_cast<double>(kept.bytes[i]);
+    const double anywhere = to_anywhere * bytes;
+    ratio_.push_back(
+        (static_cast<double>(then.soon[i]) * bytes * to_share + anywhere) /
+        ((1 - kAnywhere) * dense_[i] + anywhere));
+    share_.push_back(now.share[k]);
+  }
+  const double more = mean_log(ratio_.size(), share_.data(), ratio_.data());
+  if (std::isfinite(more)) behind_ = kKept * behind_ + more;
+  for (const ObjectId i : then.used) dense_[i] = 0;
+}
+
+void Persistence::see(const View& view, std::span<const ObjectId> due,
+                      Foretold& kept) {
+  if (!past_.empty() && past_.back().soon.empty() && !kept.soon.empty()) {
+    Window& last = past_.back();
+    last.soon.swap(spare_);
+    last.soon = kept.soon;
+    last.all_soon = kept.all_soon;
+  }
+  kept.resize(view.objects.size());
+  Window now = window_of(view, due);
+  if (now.used.empty()) return;
+  if (!past_.empty()) {
+    for (const ObjectId i : past_.back().used) kept.again[i] = 0;
+  }
+  for (std::size_t k = 0; k < now.used.size(); ++k) {
+    kept.again[now.used[k]] = static_cast<float>(now.share[k]);
+  }
+  if (past_.size() == kAhead) {
+    judge(now, kept);
+    spare_.swap(past_.front().soon);
+    past_.pop_front();
+  }
+  past_.push_back(std::move(now));
+  kept.trust = trust();
+}
+
+double Persistence::trust() const {
+  return 1 / (1 + std::exp(std::clamp(behind_, -500.0, 500.0)) / kPrior);
+}
+
+}  // namespace thermocline

@@ -1,0 +1,65 @@
+#include "agent/measured_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace thermocline {
+namespace {
+
+TEST(MeasuredCost, WithoutAWindowThePriorHolds) {
+  MeasuredCost cost;
+  EXPECT_EQ(cost.factor(3), 3);
+  cost.see(1e6, 0, 0);
+  EXPECT_EQ(cost.factor(3), 3);
+}
+
+// Nothing is to be learned from windows that are all alike.
+TEST(MeasuredCost, WhereShareDoesNotChangeThePriorHolds) {
+  MeasuredCost cost;
+  for (int i = 0; i < 1000; ++i) cost.see(2e6, 1e6, 5e5);
+  EXPECT_NEAR(cost.factor(3), 3, 1e-6);
+}
+
+TEST(MeasuredCost, FindsTheFactorWhateverThePriorAndTheWork) {
+  for (const double truth : {0.3, 1.0, 6.0}) {
+    for (const double prior : {0.1, 10.0}) {
+      std::mt19937_64 rng(7);
+      std::normal_distribution<double> noise(1, 0.05);
+      MeasuredCost cost;
+      for (int i = 0; i < 400; ++i) {
+        const double all = 1e6 * (1 + static_cast<double>(rng() % 5));
+        const double slow = all * static_cast<double>(rng() % 100) / 100;
+        cost.see((2 * all + truth * slow) * noise(rng), all, slow);
+      }
+      EXPECT_NEAR(cost.factor(prior), truth, 0.1 * truth + 0.1)
+          << truth << " from " << prior;
+    }
+  }
+}
+
+// Moves that make the model's loss less and the window longer.
+TEST(MeasuredCost, FallsBelowZeroWhereMovesMakeItWorse) {
+  MeasuredCost cost;
+  for (int i = 0; i < 100; ++i) cost.see(2e6, 1e6, 8e5);
+  for (int i = 0; i < 100; ++i) cost.see(2.2e6, 1e6, 4e5);
+  EXPECT_LT(cost.factor(1), 0);
+}
+
+// A job whose accesses change is learned anew.
+TEST(MeasuredCost, ForgetsInAFewHundredWindows) {
+  MeasuredCost cost;
+  const auto windows = [&](double truth, int count) {
+    for (int i = 0; i < count; ++i) {
+      const double slow = i % 2 == 0 ? 2e5 : 8e5;
+      cost.see(2e6 + truth * slow, 1e6, slow);
+    }
+  };
+  windows(4, 2000);
+  EXPECT_NEAR(cost.factor(1), 4, 0.1);
+  windows(1, 1000);
+  EXPECT_NEAR(cost.factor(1), 1, 0.1);
+}
+
+}  // namespace
+}  // namespace thermocline
