@@ -41,9 +41,29 @@ TEST(MeasuredCost, FindsTheFactorWhateverThePriorAndTheWork) {
 // Moves that make the model's loss less and the window longer.
 TEST(MeasuredCost, FallsBelowZeroWhereMovesMakeItWorse) {
   MeasuredCost cost;
-  for (int i = 0; i < 100; ++i) cost.see(2e6, 1e6, 8e5);
-  for (int i = 0; i < 100; ++i) cost.see(2.2e6, 1e6, 4e5);
+  for (int times = 0; times < 3; ++times) {
+    for (int i = 0; i < 20; ++i) cost.see(2e6, 1e6, 8e5);
+    for (int i = 0; i < 20; ++i) cost.see(2.2e6, 1e6, 4e5);
+  }
   EXPECT_LT(cost.factor(1), 0);
+}
+
+// It starts with much other work and little in slow memory, and goes on with
+// less and more: where the two are the same, slow memory costs 2.
+TEST(MeasuredCost, PhasesOfOtherWorkAreNotOneLine) {
+  MeasuredCost cost;
+  const auto phase = [&](double other, double share) {
+    for (int i = 0; i < 50; ++i) {
+      const double slow = 1e6 * (share + (i % 2 == 0 ? 0.1 : -0.1));
+      cost.see(other + 2 * slow, 1e6, slow);
+    }
+  };
+  phase(1e7, 0.2);
+  phase(1e6, 0.8);
+  EXPECT_GT(cost.factor(2), 0);  // a line through windows falls by 12
+  phase(1e6, 0.8);
+  phase(1e6, 0.8);
+  EXPECT_NEAR(cost.factor(2), 2, 1);
 }
 
 // A job whose accesses change is learned anew.
