@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "estimator/access_cost.h"
-#include "estimator/tier_of.h"
+#include "agent/slow_loss.h"
 
 namespace thermocline {
 namespace {
@@ -18,19 +17,21 @@ constexpr double kLately = 0.8;  // of what something costs, by window
 
 }  // namespace
 
-// Where it would lie in a job that nobody touched, which was born now. Before
-// anything has moved that is where it is, however full that makes a tier.
+// Where it would lie in a job that nobody touched, which was born now.
 TierId Account::born(const View& view, const ObjectView& one,
                      Bytes& used) const {
-  // In slow memory although there was room: bound to it, or moved in this very
-  // window.
   const TierView& fast = view.tiers.front();
-  const bool had_room = fast.used + one.bytes <= fast.capacity;
-  const bool fits = used + one.bytes <= fast.capacity;
   TierId tier = one.tier;
-  if (moved_ && tier == 0 && !fits)
-    tier = static_cast<TierId>(view.tiers.size() - 1);
-  if (moved_ && tier != 0 && fits && !had_room) tier = 0;
+  // Before anything has moved that is where it is, however full that makes a
+  // tier.
+  if (moved_) {
+    // In slow memory although there was room: bound to it, or moved in this
+    // very window.
+    const bool had_room = fast.used + one.bytes <= fast.capacity;
+    const bool fits = used + one.bytes <= fast.capacity;
+    if (tier == 0 && !fits) tier = static_cast<TierId>(view.tiers.size() - 1);
+    if (tier != 0 && fits && !had_room) tier = 0;
+  }
   if (tier == 0) used += one.bytes;
   return tier;
 }
@@ -64,14 +65,10 @@ Account::Sums Account::see(const View& view) {
   away_.resize(view.objects.size());
   born_.clear();
   owing_ = 0;
-  const AccessCost near = access_cost(tier_of(view.tiers.front()));
-  const AccessCost far = access_cost(tier_of(view.tiers.back()));
-  const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
-  const double store_ns = std::max(0.0, far.store_ns - near.store_ns);
+  const SlowLoss loss(view);
   Sums out;
   const auto add = [&](const ObjectView& one, TierId untouched) {
-    const double modelled = std::max(0.0, one.loads) * load_ns +
-                            std::max(0.0, one.stores) * store_ns;
+    const double modelled = loss.of(one);
     out.all += modelled;
     out.accesses += one.loads + one.stores;
     if (untouched == kNoTier) return;

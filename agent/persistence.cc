@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agent/slow_loss.h"
 #include "agent/wide_math.h"
-#include "estimator/access_cost.h"
-#include "estimator/tier_of.h"
 #include "traces/wide.h"
 
 namespace thermocline {
@@ -18,7 +17,8 @@ constexpr double kPrior = 1.0 / 30;  // persistence over network, at first
 
 // The sum of share * log(ratio), in eight sums of every eighth.
 THERMOCLINE_WIDE
-double mean_log(std::size_t count, const double* share, const double* ratio) {
+double sum_of_logs(std::size_t count, const double* share,
+                   const double* ratio) {
   constexpr std::size_t kSums = 8;
   double sums[kSums] = {};
   const std::size_t whole = count / kSums * kSums;
@@ -39,10 +39,7 @@ double mean_log(std::size_t count, const double* share, const double* ratio) {
 
 Persistence::Window Persistence::window_of(const View& view,
                                            std::span<const ObjectId> due) {
-  const AccessCost near = access_cost(tier_of(view.tiers.front()));
-  const AccessCost far = access_cost(tier_of(view.tiers.back()));
-  const double load_ns = std::max(0.0, far.load_ns - near.load_ns);
-  const double store_ns = std::max(0.0, far.store_ns - near.store_ns);
+  const SlowLoss loss(view);
   Window out;
   double sum = 0;
   for (std::size_t k = 0; k < due.size(); ++k) {
@@ -52,8 +49,7 @@ Persistence::Window Persistence::window_of(const View& view,
     }
     const ObjectId i = due[k];
     const ObjectView& one = view.objects[i];
-    const double lost = std::max(0.0, one.loads) * load_ns +
-                        std::max(0.0, one.stores) * store_ns;
+    const double lost = loss.of(one);
     if (!(lost > 0) || one.bytes == 0) continue;
     out.used.push_back(i);
     out.share.push_back(lost);
@@ -83,7 +79,7 @@ void Persistence::judge(const Window& now, const Foretold& kept) {
         ((1 - kAnywhere) * dense_[i] + anywhere));
     share_.push_back(now.share[k]);
   }
-  const double more = mean_log(ratio_.size(), share_.data(), ratio_.data());
+  const double more = sum_of_logs(ratio_.size(), share_.data(), ratio_.data());
   if (std::isfinite(more)) behind_ = kKept * behind_ + more;
   for (const ObjectId i : then.used) dense_[i] = 0;
 }
@@ -111,11 +107,7 @@ void Persistence::see(const View& view, std::span<const ObjectId> due,
     past_.pop_front();
   }
   past_.push_back(std::move(now));
-  kept.trust = trust();
-}
-
-double Persistence::trust() const {
-  return 1 / (1 + std::exp(std::clamp(behind_, -500.0, 500.0)) / kPrior);
+  kept.trust = 1 / (1 + std::exp(std::clamp(behind_, -500.0, 500.0)) / kPrior);
 }
 
 }  // namespace thermocline

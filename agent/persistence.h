@@ -35,9 +35,6 @@ class Persistence {
   /// (FeatureTracker::due()). A window without an access is none.
   void see(const View& view, std::span<const ObjectId> due, Foretold& kept);
 
-  /// How far it is believed, 0 to 1.
-  double trust() const;
-
  private:
   struct Window {
     std::vector<ObjectId> used;
