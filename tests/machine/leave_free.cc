@@ -38,6 +38,8 @@ constexpr std::int64_t kLargestStep = 64 << 20;
 // Page tables and the kernel's own needs move what is free by some pages.
 constexpr std::int64_t kTolerance = 64 * kPage;
 constexpr int kMaxSteps = 10000;
+constexpr int kPresses = 20;
+constexpr useconds_t kPressMicroseconds = 50'000;
 constexpr std::int64_t kNoNode = std::numeric_limits<std::int64_t>::min();
 
 int fail(const std::string& why) {
@@ -107,8 +109,27 @@ class Held {
     if (bytes <= kTolerance || !give(bytes)) return;
     kernels_ += bytes;
   }
-  // Takes and gives until `wanted` is free; false when it cannot be.
+  // Takes and gives until `wanted` is free, and says so; false when it cannot
+  // be.
   bool leave(std::int64_t wanted) {
+    if (!bring_about(wanted)) return false;
+    kernels_ = kernels_own(node_);
+    std::printf("ready %lld\n", static_cast<long long>(free_bytes(node_)));
+    std::fflush(stdout);
+    return true;
+  }
+  // Leaves nothing for a while, so that the kernel gives back what it can: it
+  // would do so as a job takes what is free, who would get that as well.
+  bool press() {
+    for (int times = 0; times < kPresses; ++times) {
+      if (!bring_about(0)) return false;
+      ::usleep(kPressMicroseconds);
+    }
+    return true;
+  }
+
+ private:
+  bool bring_about(std::int64_t wanted) {
     for (int step = 0; step < kMaxSteps; ++step) {
       const std::int64_t excess = free_bytes(node_) - wanted;
       if (excess < -kTolerance) {
@@ -122,13 +143,9 @@ class Held {
         return false;
       }
     }
-    kernels_ = kernels_own(node_);
-    std::printf("ready %lld\n", static_cast<long long>(free_bytes(node_)));
-    std::fflush(stdout);
     return true;
   }
 
- private:
   struct Piece {
     void* memory;
     std::size_t bytes;
@@ -165,8 +182,9 @@ int main(int count, char** arguments) {
 
   Held held(on_node);
   bool asked = false;
+  bool done = held.press();
   do {
-    if (!held.leave(wanted)) {
+    if (!done || !held.leave(wanted)) {
       return fail(std::string("cannot lock memory: ") + std::strerror(errno) +
                   "; needs root or a higher ulimit -l");
     }
