@@ -10,7 +10,7 @@
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kAhead = 2;    // windows by which a forecast is judged
+constexpr double kRate = 2;          // by which what was wrong counts
 constexpr double kKept = 0.99;       // of what is known of both, by window
 constexpr double kAnywhere = 0.02;   // share that may go anywhere, by bytes
 constexpr double kPrior = 1.0 / 30;  // persistence over network, at first
@@ -60,54 +60,43 @@ Persistence::Window Persistence::window_of(const View& view,
 }
 
 void Persistence::judge(const Window& now, const Foretold& kept) {
-  const Window& then = past_.front();
-  dense_.resize(std::max(dense_.size(), then.soon.size()), 0);
-  for (std::size_t k = 0; k < then.used.size(); ++k) {
-    dense_[then.used[k]] = then.share[k];
+  dense_.resize(std::max(dense_.size(), kept.soon.size()), 0);
+  for (std::size_t k = 0; k < last_.used.size(); ++k) {
+    dense_[last_.used[k]] = last_.share[k];
   }
-  const double to_share = (1 - kAnywhere) / then.all_soon;
+  const double to_share = (1 - kAnywhere) / kept.all_soon;
   const double to_anywhere = kAnywhere / kept.all_bytes;
   ratio_.clear();
   share_.clear();
   for (std::size_t k = 0; k < now.used.size(); ++k) {
     const ObjectId i = now.used[k];
-    if (i >= then.soon.size() || !(kept.bytes[i] > 0)) continue;
+    if (!(kept.bytes[i] > 0)) continue;
     const auto bytes = static_cast<double>(kept.bytes[i]);
     const double anywhere = to_anywhere * bytes;
     ratio_.push_back(
-        (static_cast<double>(then.soon[i]) * bytes * to_share + anywhere) /
+        (static_cast<double>(kept.soon[i]) * bytes * to_share + anywhere) /
         ((1 - kAnywhere) * dense_[i] + anywhere));
     share_.push_back(now.share[k]);
   }
   const double more = sum_of_logs(ratio_.size(), share_.data(), ratio_.data());
   if (std::isfinite(more)) behind_ = kKept * behind_ + more;
-  for (const ObjectId i : then.used) dense_[i] = 0;
+  for (const ObjectId i : last_.used) dense_[i] = 0;
 }
 
 void Persistence::see(const View& view, std::span<const ObjectId> due,
                       Foretold& kept) {
-  if (!past_.empty() && past_.back().soon.empty() && !kept.soon.empty()) {
-    Window& last = past_.back();
-    last.soon.swap(spare_);
-    last.soon = kept.soon;
-    last.all_soon = kept.all_soon;
-  }
   kept.resize(view.objects.size());
   Window now = window_of(view, due);
   if (now.used.empty()) return;
-  if (!past_.empty()) {
-    for (const ObjectId i : past_.back().used) kept.again[i] = 0;
-  }
+  if (!last_.used.empty() && kept.all_soon > 0) judge(now, kept);
+  for (const ObjectId i : last_.used) kept.again[i] = 0;
   for (std::size_t k = 0; k < now.used.size(); ++k) {
     kept.again[now.used[k]] = static_cast<float>(now.share[k]);
   }
-  if (past_.size() == kAhead) {
-    judge(now, kept);
-    spare_.swap(past_.front().soon);
-    past_.pop_front();
-  }
-  past_.push_back(std::move(now));
-  kept.trust = 1 / (1 + std::exp(std::clamp(behind_, -500.0, 500.0)) / kPrior);
+  last_ = std::move(now);
+  const double odds =
+      std::exp(std::clamp(-kRate * behind_, -500.0, 500.0)) * kPrior;
+  kept.trust = odds / (1 + odds);
 }
 
 }  // namespace thermocline

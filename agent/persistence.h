@@ -8,17 +8,16 @@
 // fall with what each has been wrong by (the exponentially weighted average
 // forecaster; Cesa-Bianchi and Lugosi, Prediction, Learning, and Games, 2006,
 // chapter 2). Wrong is meant in the measure of probability forecasts: of the
-// accesses of the next windows, weighed by what each costs more in slow memory,
-// the mean of -log of the share that was expected where they went. A few bad
-// windows do not decide, a phase of a few dozen does.
+// accesses of the next window, weighed by what each costs more in slow memory,
+// the mean of -log of the share that was expected where they went. A bad window
+// does not decide, a phase of a dozen does.
 //
 // Persistence is a standard reference in forecasting, hence the name; nothing
 // here outlives the job.
 //
-// Thread safety: none. Cost: O(due objects) a window and a copy of forecasts.
+// Thread safety: none. Cost: O(due objects) a window.
 #pragma once
 
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -39,15 +38,12 @@ class Persistence {
   struct Window {
     std::vector<ObjectId> used;
     std::vector<double> share;  // of used, of all that would be lost
-    std::vector<float> soon;    // foretold at its end; empty until then
-    double all_soon = 0;        // over the bytes
   };
   static Window window_of(const View& view, std::span<const ObjectId> due);
-  // The oldest window's forecasts, by what was used now.
+  // What both said at the last one's end, by what was used now.
   void judge(const Window& now, const Foretold& kept);
 
-  std::deque<Window> past_;    // the oldest first
-  std::vector<float> spare_;   // to copy forecasts into
+  Window last_;
   std::vector<double> dense_;  // by object, zero between calls
   std::vector<double> ratio_;  // of what both expected, of what was used
   std::vector<double> share_;
