@@ -90,6 +90,7 @@ Result<TraceWorlds> load_worlds(const std::vector<std::string>& paths,
                                 Differential::Options options,
                                 const std::string& machine) {
   options.overlap = false;  // a world knows objects' own gains alone
+  options.even_out = EvenOut::kSampled;
   TraceWorlds out;
   if (paths.empty()) {
     return invalid("no traces; record one with thermocline record");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "estimator/access_cost.h"
@@ -112,32 +113,125 @@ double link_ns(const AccessClass& what, const Tier& tier) {
   return what.lines * read + what.back * write;
 }
 
+namespace {
+
+// What is known before anything is solved.
+struct Start {
+  Normal normal;
+  std::vector<double> costs;
+  std::vector<double> hold;
+};
+
+Start start_of(const Trace& trace, const AccessClasses& classes,
+               const Tier& tier, double cycles_per_ns) {
+  const auto of = classes.of_samples(trace);
+  const std::size_t count = classes.all().size();
+  Start out{gather(trace, of, count), {}, {}};
+  const auto latency = classes.latencies(trace, cycles_per_ns);
+  for (std::size_t c = 0; c < count; ++c) {
+    out.costs.push_back(prior_ns(classes.all()[c], tier, latency[c].mean()));
+  }
+  if (std::any_of(out.costs.begin(), out.costs.end(),
+                  [](double cost) { return cost <= 0; })) {
+    out.costs.assign(count, 1);  // a machine that does not say
+  }
+  scale_to_time(out.costs, out.normal, classes);
+  const auto alone = runs(of, out.normal.counts);
+  for (std::size_t c = 0; c < count; ++c) {
+    out.hold.push_back((alone[c] > kRuns ? kHeld : kFixed) *
+                       out.normal.a[c][c]);
+  }
+  return out;
+}
+
+// By how much longer a class may take at most.
+double most_slower(const AccessClass& what, const Tier& slow,
+                   const Tier& fast) {
+  const double wait =
+      what.store ? slow.write_ns / fast.write_ns : slow.read_ns / fast.read_ns;
+  const double link = link_ns(what, slow) / link_ns(what, fast);
+  if (!std::isfinite(wait) || !std::isfinite(link)) {
+    return std::numeric_limits<double>::infinity();  // not known
+  }
+  return std::max({wait, link, 1.0});
+}
+
+// One cost, the others being as they are.
+struct Best {
+  double cost = 0;
+  double curvature = 0;  // of the squares beside it; 0: no evidence
+};
+
+Best best(const Start& run, const std::vector<double>& expected,
+          std::size_t c) {
+  const double own = run.normal.a[c][c] + run.hold[c];
+  if (own <= 0) return {expected[c], 0};
+  double rest = run.normal.b[c] + run.hold[c] * expected[c];
+  for (std::size_t d = 0; d < expected.size(); ++d) {
+    if (d != c) rest -= run.normal.a[c][d] * run.costs[d];
+  }
+  // Squares of shares of the run's time.
+  return {std::max(0.0, rest / own), own / (run.normal.time * run.normal.time)};
+}
+
+// Two costs that cannot both be meet where slow = by * fast, the nearest to
+// both in their evidence.
+void meet(Best& slow, Best& fast, double by) {
+  fast.cost = (slow.curvature * by * slow.cost + fast.curvature * fast.cost) /
+              (slow.curvature * by * by + fast.curvature);
+  slow.cost = by * fast.cost;
+}
+
+// Coordinate descent of both at once.
+void solve(Start& slow, Start& fast, const std::vector<double>& most) {
+  const auto slow_expected = slow.costs, fast_expected = fast.costs;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t c = 0; c < most.size(); ++c) {
+      Best in_slow = best(slow, slow_expected, c);
+      Best in_fast = best(fast, fast_expected, c);
+      if (in_slow.curvature > 0 && in_fast.curvature > 0) {
+        // Of as many samples as are in the slow run.
+        const double least = fast.normal.counts[c] / slow.normal.counts[c];
+        if (in_slow.cost < least * in_fast.cost) {
+          meet(in_slow, in_fast, least);
+        } else if (in_slow.cost > least * most[c] * in_fast.cost) {
+          meet(in_slow, in_fast, least * most[c]);
+        }
+      }
+      slow.costs[c] = in_slow.cost;
+      fast.costs[c] = in_fast.cost;
+    }
+  }
+}
+
+}  // namespace
+
+BothCosts class_costs(const TracedIn& slow, const TracedIn& fast,
+                      const AccessClasses& classes, double cycles_per_ns) {
+  Start in_slow = start_of(slow.trace, classes, slow.tier, cycles_per_ns);
+  Start in_fast = start_of(fast.trace, classes, fast.tier, cycles_per_ns);
+  std::vector<double> most;
+  for (const auto& what : classes.all()) {
+    most.push_back(most_slower(what, slow.tier, fast.tier));
+  }
+  for (int i = 0; i < kRefinements; ++i) {
+    solve(in_slow, in_fast, most);
+    scale_to_time(in_slow.costs, in_slow.normal, classes);
+    scale_to_time(in_fast.costs, in_fast.normal, classes);
+  }
+  return {std::move(in_slow.costs), std::move(in_fast.costs)};
+}
+
 std::vector<double> class_costs(const Trace& trace,
                                 const AccessClasses& classes, const Tier& tier,
                                 double cycles_per_ns) {
-  const auto of = classes.of_samples(trace);
-  const std::size_t count = classes.all().size();
-  const Normal normal = gather(trace, of, count);
-  const auto latency = classes.latencies(trace, cycles_per_ns);
-  std::vector<double> costs;
-  for (std::size_t c = 0; c < count; ++c) {
-    costs.push_back(prior_ns(classes.all()[c], tier, latency[c].mean()));
-  }
-  if (std::any_of(costs.begin(), costs.end(),
-                  [](double cost) { return cost <= 0; })) {
-    costs.assign(count, 1);  // a machine that does not say
-  }
-  scale_to_time(costs, normal, classes);
-  const auto alone = runs(of, normal.counts);
-  std::vector<double> hold;
-  for (std::size_t c = 0; c < count; ++c) {
-    hold.push_back((alone[c] > kRuns ? kHeld : kFixed) * normal.a[c][c]);
-  }
+  Start run = start_of(trace, classes, tier, cycles_per_ns);
   for (int i = 0; i < kRefinements; ++i) {
-    costs = held_squares(normal.a, normal.b, costs, hold, kSweeps);
-    scale_to_time(costs, normal, classes);
+    run.costs =
+        held_squares(run.normal.a, run.normal.b, run.costs, run.hold, kSweeps);
+    scale_to_time(run.costs, run.normal, classes);
   }
-  return costs;
+  return run.costs;
 }
 
 }  // namespace thermocline

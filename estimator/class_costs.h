@@ -17,6 +17,10 @@
 // taken to be before it. Time that the links do not explain is the others', not
 // the sequential classes'.
 //
+// One run alone leaves open which of two classes that come together took the
+// time, and two runs may be solved to contradict one another: a class that is
+// cheaper in slow memory, or twenty times dearer. So both are solved at once.
+//
 // Thread safety: pure functions. Units: nanoseconds for each sample (not
 // access).
 #pragma once
@@ -39,5 +43,21 @@ double link_ns(const AccessClass& what, const Tier& tier);
 std::vector<double> class_costs(const Trace& trace,
                                 const AccessClasses& classes, const Tier& tier,
                                 double cycles_per_ns);
+
+struct TracedIn {
+  const Trace& trace;
+  const Tier& tier;
+};
+struct BothCosts {
+  std::vector<double> slow;
+  std::vector<double> fast;
+};
+
+/// The same of two runs of one job, solved together: what a class takes of the
+/// whole run is no less in the slower tier, and more by no more than that tier
+/// is slower in what the class may wait for; but that both are scaled to their
+/// runs' whole time at last. Requires: as above, of both.
+BothCosts class_costs(const TracedIn& slow, const TracedIn& fast,
+                      const AccessClasses& classes, double cycles_per_ns);
 
 }  // namespace thermocline

@@ -10,14 +10,15 @@ constexpr int kStagger = 23;  // streams do not begin their pages together
 
 }  // namespace
 
-CoreRun::CoreRun(std::span<const AccessShape> shapes, std::span<Latencies> seen)
-    : shapes_(shapes), seen_(seen), progress_(shapes.size()) {
+CoreRun::CoreRun(const AccessModel& model, std::span<Latencies> seen)
+    : model_(model), seen_(seen), progress_(model.shapes.size()) {
   int line = 0;
-  for (std::size_t s = 0; s < shapes_.size(); ++s) {
-    const ByTier& written = shapes_[s].written_ns;
+  for (std::size_t s = 0; s < progress_.size(); ++s) {
+    const AccessShape& shape = model_.shapes[s];
+    const ByTier& written = shape.written_ns;
     progress_[s].writes = *std::max_element(written.begin(), written.end()) > 0;
-    if (!shapes_[s].sequential) continue;
-    progress_[s].cursors.resize(shapes_[s].streams);
+    if (!shape.sequential) continue;
+    progress_[s].cursors.resize(shape.streams);
     for (Cursor& cursor : progress_[s].cursors) {
       cursor.line = line;
       cursor.fetched = std::min(line + kAhead, kPageLines - 1);
@@ -34,7 +35,7 @@ void CoreRun::run(std::span<Step> steps, int passes) {
       std::swap(steps[i - 1], steps[other]);
     }
     for (const Step& step : steps) {
-      const AccessShape& shape = shapes_[step.shape];
+      const AccessShape& shape = model_.shapes[step.shape];
       Progress& own = progress_[step.shape];
       if (!own.begun) {
         own.begun = true;
@@ -50,10 +51,13 @@ void CoreRun::run(std::span<Step> steps, int passes) {
 }
 
 void CoreRun::burst(std::size_t s) {
-  const AccessShape& shape = shapes_[s];
+  const AccessShape& shape = model_.shapes[s];
   Progress& own = progress_[s];
   const auto count = static_cast<double>(own.waits);
-  work(shape.work_ns * count, shape.instructions * count);
+  owed_ns_ += shape.work_ns * count;
+  owed_instructions_ += shape.instructions * count;
+  gathered_ += own.waits;
+  if (gathered_ >= model_.together) work();
   now_ = std::max(now_, result_at_);
   accesses_ += count;
   result_at_ = 0;
@@ -85,9 +89,11 @@ void CoreRun::burst(std::size_t s) {
 
 // Computes, beside loads in flight. In order: what is a window behind must
 // have come.
-void CoreRun::work(double ns, double instructions) {
-  now_ += ns;
-  instructions_ += instructions;
+void CoreRun::work() {
+  now_ += owed_ns_;
+  instructions_ += owed_instructions_;
+  owed_ns_ = owed_instructions_ = 0;
+  gathered_ = 0;
   while (flights_begin_ != flights_end_) {
     const Flight& oldest = flights_[flights_begin_ % kFlights];
     if (oldest.at > instructions_ - kWindowInstructions) break;
@@ -124,7 +130,7 @@ double CoreRun::take_load_buffer(const AccessShape& shape, Progress& own,
 }
 
 double CoreRun::load(std::size_t s, std::size_t tier) {
-  const double done = take_load_buffer(shapes_[s], progress_[s], tier);
+  const double done = take_load_buffer(model_.shapes[s], progress_[s], tier);
   if (!seen_.empty()) seen_[s].add(done - now_);
   return done;
 }

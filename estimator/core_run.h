@@ -13,7 +13,8 @@
 //   that was written leaves before another takes its place;
 // - lines read in order are fetched ahead, up to 20, twice as many as were
 //   read of the page, and never beyond its end;
-// - of some loads the next access needs the result.
+// - of some loads the next access needs the result;
+// - accesses may come several together, and computing between.
 // What a job's accesses are like (AccessShape) is learned from its two runs
 // (shape_fit.h). The figures are those of Intel's servers (Optimization
 // manual: line fill buffers, store buffer and streamer of Skylake-SP, a window
@@ -55,6 +56,13 @@ struct AccessShape {
   ByTier latency_ns{};  // of idle memory
 };
 
+// One account of how all of them are made.
+struct AccessModel {
+  std::vector<AccessShape> shapes;  // by class
+  std::size_t together = 1;         // accesses of any class before computing
+  double weight = 1;                // in the mean of several accounts
+};
+
 // A sample of such accesses, and where they lie.
 struct Step {
   std::uint16_t shape = 0;
@@ -63,10 +71,9 @@ struct Step {
 
 class CoreRun {
  public:
-  /// `shapes` outlive it. `seen`, by shape, gets the latencies of loads
+  /// `model` outlives it. `seen`, by shape, gets the latencies of loads
   /// that nothing fetched ahead; empty: not wanted.
-  explicit CoreRun(std::span<const AccessShape> shapes,
-                   std::span<Latencies> seen = {});
+  explicit CoreRun(const AccessModel& model, std::span<Latencies> seen = {});
 
   /// So many passes over the steps, each in another order.
   void run(std::span<Step> steps, int passes);
@@ -102,7 +109,7 @@ class CoreRun {
   };
 
   void burst(std::size_t shape);
-  void work(double ns, double instructions);
+  void work();
   double fetch(const AccessShape& shape, Progress& own, std::size_t tier);
   double load(std::size_t shape, std::size_t tier);
   double stream(const AccessShape& shape, Progress& own, std::size_t tier);
@@ -111,11 +118,14 @@ class CoreRun {
                           std::size_t tier);
   void post(double done);
 
-  std::span<const AccessShape> shapes_;
+  const AccessModel& model_;
   std::span<Latencies> seen_;
   std::vector<Progress> progress_;
   double now_ = 0;
   double instructions_ = 0;
+  std::size_t gathered_ = 0;  // accesses whose computing is still to come
+  double owed_ns_ = 0;
+  double owed_instructions_ = 0;
   double result_at_ = 0;  // the next access waits for it
   double accesses_ = 0;
   ByTier link_free_{};

@@ -183,7 +183,7 @@ Result<Differential> Differential::from_pair(const Trace& slow,
   if (!ends) return ends.error();
   const auto slowest = static_cast<TierId>(ends->machine.tiers.size() - 1);
   return from_ends({*std::move(ends), {}, {}, {}, false}, {slowest, 0},
-                   options.overlap);
+                   options);
 }
 
 Result<Differential> Differential::from_tiers(
@@ -213,13 +213,12 @@ Result<Differential> Differential::from_tiers(
   }
   auto ends = Endpoints::of(runs, options);
   if (!ends) return ends.error();
-  return from_ends({*std::move(ends), {}, {}, {}, false}, tiers,
-                   options.overlap);
+  return from_ends({*std::move(ends), {}, {}, {}, false}, tiers, options);
 }
 
 Result<Differential> Differential::from_ends(Parts parts,
                                              const std::vector<TierId>& tiers,
-                                             bool overlap) {
+                                             const Options& options) {
   const Endpoints& ends = parts.ends;
   const std::size_t last = ends.runs.size() - 1;
   const Trace& fast = *ends.runs[last].trace;
@@ -240,7 +239,7 @@ Result<Differential> Differential::from_ends(Parts parts,
         whole ? ends.machine : with_tiers(ends.machine, tiers[r]);
     auto costs = pair_costs(run_of(r), run_of(last),
                             whole ? between : std::span<const TierRun>(),
-                            machine, ends.regions, overlap && whole);
+                            machine, ends.regions, options.overlap && whole);
     const Tally by_slow = tally(slow, cuts, ends.regions, costs.slow);
     const Tally by_fast = tally(fast, fast_cuts, ends.regions, costs.fast);
     const Weigh alike = by_accesses(store_weight(machine));
@@ -251,7 +250,9 @@ Result<Differential> Differential::from_ends(Parts parts,
                 static_cast<double>(slow.run_ns() - fast.run_ns()),
                 costs.known);
     Tally both = mean(by_slow, by_fast);
-    smooth(both, ends.regions, 2);
+    if (options.even_out != EvenOut::kNone) {
+      smooth(both, ends.regions, 2, options.even_out);
+    }
     parts.levels.push_back({tiers[r], ns, std::move(both), std::move(doubt)});
     if (r == 0) parts.savings = std::move(costs.savings);
   }

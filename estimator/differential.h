@@ -52,6 +52,16 @@ struct PhaseWindows {
   std::size_t last = 0;  // one past its last window
 };
 
+// What of the differences between neighbouring objects is taken for chance
+// (smoothing.h).
+enum class EvenOut {
+  kAll,
+  kSampled,  // only of objects that have samples
+  // Nothing: right for placements that these samples did not choose
+  // (chosen_elsewhere.h); of those that they did, too much is promised.
+  kNone,
+};
+
 class Differential {
  public:
   struct Options {
@@ -61,6 +71,7 @@ class Differential {
     // false: an object gains what it gains, wherever others lie (no savings);
     // for whoever asks for benefits() alone, in a fraction of the time.
     bool overlap = true;
+    EvenOut even_out = EvenOut::kAll;
   };
 
   /// From the two endpoint traces. Addresses are the slow trace's; the fast
@@ -188,7 +199,7 @@ class Differential {
   // Of measured runs, the slowest tier's first; `tiers` are theirs.
   static Result<Differential> from_ends(Parts parts,
                                         const std::vector<TierId>& tiers,
-                                        bool overlap);
+                                        const Options& options);
   void weigh_tiers();
   std::vector<double> gains(const Level& level) const;  // over all windows
 

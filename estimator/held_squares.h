@@ -9,16 +9,16 @@
 // Thread safety: a pure function.
 #pragma once
 
-#include <limits>
 #include <vector>
 
 namespace thermocline {
 
-/// Requires: a square, symmetric A and vectors of its size, hold >= 0. Cost:
-/// O(sweeps * size^2).
-std::vector<double> held_squares(
-    const std::vector<std::vector<double>>& a, const std::vector<double>& b,
-    const std::vector<double>& expected, const std::vector<double>& hold,
-    int sweeps, double most = std::numeric_limits<double>::infinity());
+/// `most` empty: no limit. Requires: a square, symmetric A and vectors of its
+/// size, hold >= 0. Cost: O(sweeps * size^2).
+std::vector<double> held_squares(const std::vector<std::vector<double>>& a,
+                                 const std::vector<double>& b,
+                                 const std::vector<double>& expected,
+                                 const std::vector<double>& hold, int sweeps,
+                                 const std::vector<double>& most = {});
 
 }  // namespace thermocline

@@ -82,7 +82,8 @@ std::vector<bool> prefetched(const Trace& trace, const AccessClasses& classes,
 
 std::vector<double> solve(const Normal& normal, const std::vector<double>& b,
                           const std::vector<double>& expected,
-                          const std::vector<double>& held) {
+                          const std::vector<double>& held,
+                          const std::vector<double>& at_most = {}) {
   double most = 0;
   for (std::size_t c = 0; c < held.size(); ++c) {
     most = std::max(most, normal.a[c][c]);
@@ -91,7 +92,7 @@ std::vector<double> solve(const Normal& normal, const std::vector<double>& b,
   for (std::size_t c = 0; c < held.size(); ++c) {
     hold.push_back(held[c] * normal.a[c][c] + kHeldRare * most);
   }
-  return held_squares(normal.a, b, expected, hold, kSweeps);
+  return held_squares(normal.a, b, expected, hold, kSweeps, at_most);
 }
 
 }  // namespace
@@ -126,7 +127,8 @@ void learn_link_lines(const Trace& slow, const Trace& fast,
     if (classes.all()[c].store) held_back[c] = kCertain;
   }
   lines = solve(normal, normal.read, lines, held);
-  back = solve(normal, normal.written, back, held_back);
+  // None goes back more than once.
+  back = solve(normal, normal.written, back, held_back, lines);
   for (std::size_t c = 0; c < lines.size(); ++c) {
     classes.set_lines(c, lines[c], back[c]);
   }

@@ -20,11 +20,10 @@ namespace thermocline {
 
 class MixedRun {
  public:
-  /// `passes` over each group of samples. The spans outlive it.
-  MixedRun(std::span<const AccessShape> shapes,
-           std::span<const std::uint32_t> company, int passes,
-           std::span<Latencies> seen = {})
-      : core_(shapes, seen), company_(company), passes_(passes) {
+  /// `passes` over each group of samples. Model and spans outlive it.
+  MixedRun(const AccessModel& model, std::span<const std::uint32_t> company,
+           int passes, std::span<Latencies> seen = {})
+      : core_(model, seen), company_(company), passes_(passes) {
     steps_.reserve(kGroup);
   }
 

@@ -24,10 +24,10 @@ struct Run {
   double total(std::size_t c) const { return cost[c] * samples[c]; }
 };
 
-Run look_at(const Trace& trace, const AccessClasses& classes, const Tier& tier,
-            double cycles_per_ns) {
+Run look_at(const Trace& trace, const AccessClasses& classes,
+            std::vector<double> cost, double cycles_per_ns) {
   Run run;
-  run.cost = class_costs(trace, classes, tier, cycles_per_ns);
+  run.cost = std::move(cost);
   const std::size_t count = classes.all().size();
   run.samples.assign(count, 0);
   for (const Sample& sample : trace.samples) ++run.samples[classes.of(sample)];
@@ -96,8 +96,11 @@ Savings savings_of(std::span<const TierRun> runs, const AccessClasses& classes,
   }
   for (std::size_t r = 1; r + 1 < runs.size(); ++r) {
     const TierId tier = runs[r].tier;
-    const Run run = look_at(*runs[r].trace, classes, machine.tiers[tier],
-                            machine.cycles_per_ns);
+    const Trace& trace = *runs[r].trace;
+    const Run run = look_at(
+        trace, classes,
+        class_costs(trace, classes, machine.tiers[tier], machine.cycles_per_ns),
+        machine.cycles_per_ns);
     for (std::size_t c = 0; c < kinds.size(); ++c) {
       if (times[c].samples > 0) {
         kinds[c][tier] = run.total(c) / times[c].samples;
@@ -144,9 +147,12 @@ PairCosts pair_costs(const TierRun& slow, const TierRun& fast,
     const auto same = by_accesses(store_weight(machine));
     return {same, same, {}, false};
   }
-  const Run in_slow = look_at(*slow.trace, *classes, machine.tiers.back(),
+  auto costs = class_costs({*slow.trace, machine.tiers.back()},
+                           {*fast.trace, machine.tiers.front()}, *classes,
+                           machine.cycles_per_ns);
+  const Run in_slow = look_at(*slow.trace, *classes, std::move(costs.slow),
                               machine.cycles_per_ns);
-  const Run in_fast = look_at(*fast.trace, *classes, machine.tiers.front(),
+  const Run in_fast = look_at(*fast.trace, *classes, std::move(costs.fast),
                               machine.cycles_per_ns);
   PairCosts out{weigh(classes, in_slow, in_fast, in_slow),
                 weigh(classes, in_slow, in_fast, in_fast),

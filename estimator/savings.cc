@@ -15,22 +15,29 @@
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kStretch = 256;  // samples
-constexpr int kPasses = 16;            // over each group of a stretch
+constexpr int kStretch = 256;    // samples
+constexpr int kPasses = 16;      // over each group of a stretch, by all models
+constexpr int kLeastPasses = 8;  // by one
 constexpr int kMostPasses = 256;
 constexpr std::size_t kWorthAThread = 64;  // stretches
 // A stretch whose two runs differ by less says nothing.
 constexpr double kLeastGain = 1e-3;
 
+bool differ(std::span<const double> runs) {
+  return runs.back() - runs.front() > kLeastGain * runs.back();
+}
+
 }  // namespace
 
 template <typename Place>
-double Savings::core_run(const Stretch& stretch, Place place) const {
+double Savings::core_run(const AccessModel& model, const Stretch& stretch,
+                         Place place) const {
+  const auto shared =
+      std::max(kLeastPasses, kPasses / static_cast<int>(models_.size()));
   // A short one as long as others: else its beginning weighs too much.
-  const std::size_t size = stretch.last - stretch.first;
-  const auto passes = std::clamp(static_cast<int>(kPasses * kStretch / size),
-                                 kPasses, kMostPasses);
-  MixedRun mixed(shapes_, company_, passes);
+  const auto size = static_cast<int>(stretch.last - stretch.first);
+  const int passes = std::clamp(shared * kStretch / size, shared, kMostPasses);
+  MixedRun mixed(model, company_, passes);
   for (std::size_t s = stretch.first; s < stretch.last; ++s) {
     mixed.add(
         {samples_[s].kind, static_cast<std::uint16_t>(place(samples_[s]))});
@@ -51,21 +58,27 @@ FineNanos Savings::saved_in(std::size_t number,
   const auto count = static_cast<double>(stretch.last - stretch.first);
   if (*std::max_element(samples.begin(), samples.end()) == count) return 0;
   const auto in = in_tiers(number);
-  const InTier& fast = in.front();
-  const InTier& slow = in.back();
-  const double run = core_run(stretch, [&](const Placeable& sample) {
-    return placement[sample.object];
-  });
-  const auto at = [&](double core) {  // of the time between fast and slow
-    return fast.sum +
-           (slow.sum - fast.sum) * ((core - fast.run) / (slow.run - fast.run));
-  };
-  double time = at(run);
-  for (std::size_t t = 1; t + 1 < tiers_; ++t) {
-    if (samples[t] > 0) {
-      time += samples[t] / count * (in[t].sum - at(in[t].run));
+  double time = 0, weights = 0;
+  for (std::size_t m = 0; m < models_.size(); ++m) {
+    const auto alone = runs(number, m);
+    if (!differ(alone)) continue;
+    const auto at = [&](double core) {  // of the time between fast and slow
+      return in.front().sum +
+             (in.back().sum - in.front().sum) *
+                 ((core - alone.front()) / (alone.back() - alone.front()));
+    };
+    double one = at(core_run(models_[m], stretch, [&](const Placeable& sample) {
+      return placement[sample.object];
+    }));
+    for (std::size_t t = 1; t + 1 < tiers_; ++t) {
+      if (samples[t] > 0) {
+        one += samples[t] / count * (in[t].sum - at(alone[t]));
+      }
     }
+    time += models_[m].weight * one;
+    weights += models_[m].weight;
   }
+  time /= weights;  // of one at least: else the stretch does not save
   // Each tier's part in proportion to its share of the sum.
   double sum = 0, scaled = 0;
   for (std::size_t t = 0; t < tiers_; ++t) {
@@ -80,16 +93,21 @@ void Savings::end_window(const ByTier& scale) {
   while (at < samples_.size()) {
     Stretch next{at, std::min(at + kStretch, samples_.size())};
     for (std::size_t t = 0; t < tiers_; ++t) {
-      InTier in{core_run(next, [t](const Placeable&) { return t; }), 0,
-                scale[t]};
+      InTier in{0, scale[t]};
       for (std::size_t s = next.first; s < next.last; ++s) {
         in.sum += times_[samples_[s].kind][t];
       }
       in_tiers_.push_back(in);
     }
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      for (std::size_t t = 0; t < tiers_; ++t) {
+        runs_.push_back(
+            core_run(models_[m], next, [t](const Placeable&) { return t; }));
+      }
+      next.saves |= differ(runs(stretches_.size(), m));
+    }
     const auto in = in_tiers(stretches_.size());
-    next.saves = in.back().run - in.front().run > kLeastGain * in.back().run &&
-                 in.back().sum > in.front().sum;
+    next.saves &= in.back().sum > in.front().sum;
     stretches_.push_back(next);
     at = next.last;
   }

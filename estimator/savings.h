@@ -5,7 +5,8 @@
 // through a core with a link for each tier (mixed_run.h): with all in one tier,
 // for each of them, and as placed. Where between all slow and all fast the
 // placed run lies is how much of the stretch's gain is left; what its objects'
-// own gains come to beyond that is saved, or lost. (CAMP, ASPLOS 2026, models
+// own gains come to beyond that is saved, or lost; in the mean of all accounts
+// of how the job makes its accesses (shape_fit.h). (CAMP, ASPLOS 2026, models
 // the bandwidth's part of it by a cubic in the share of pages.) By what a tier
 // between is off that line when all lies in it, a placement is off by the part
 // of its samples that lie there.
@@ -16,8 +17,8 @@
 // their sum.
 //
 // Thread safety: const after construction. Units: nanoseconds. Memory: 8 bytes
-// a sample, 8 for each object of a stretch, and of a stretch 24 and 24 for each
-// tier.
+// a sample, 8 for each object of a stretch, and of a stretch 24, 16 for each
+// tier and 8 for each tier of each model.
 #pragma once
 
 #include <array>
@@ -41,13 +42,13 @@ class Savings {
 
   Savings() = default;
   /// By class, what a sample takes in each tier as a part of the whole run, how
-  /// its accesses are made, and in which company. Requires: at most 2^16
-  /// classes; 2 to kMostLinks tiers.
+  /// its accesses are made, and in which company. Requires: a model, of weight
+  /// above 0; at most 2^16 classes; 2 to kMostLinks tiers.
   Savings(std::size_t tiers, std::vector<ByTier> times,
-          std::vector<AccessShape> shapes, std::vector<std::uint32_t> company)
+          std::vector<AccessModel> models, std::vector<std::uint32_t> company)
       : tiers_(tiers),
         times_(std::move(times)),
-        shapes_(std::move(shapes)),
+        models_(std::move(models)),
         company_(std::move(company)) {}
 
   /// Samples of the slow run must come window after window, each in order of
@@ -63,7 +64,8 @@ class Savings {
 
   /// Time saved in window w. `tier` of each object: 0 is the fastest.
   double saved_ns(std::size_t w, std::span<const TierId> placement) const;
-  /// In all windows. Cost: a core run of 16 accesses a sample, on all cores.
+  /// In all windows. Cost: core runs of 16 to 20 accesses a sample, on all
+  /// cores.
   FineNanos saved(std::span<const TierId> placement) const;
   /// Takes from each total what is saved under its placement, one after the
   /// other in `placements`: saved()'s very figures. On `threads` cores; what
@@ -91,25 +93,31 @@ class Savings {
     bool saves = false;  // whether its two runs differ enough to tell
   };
   struct InTier {      // of a stretch with all in this tier
-    double run = 0;    // of a core, nanoseconds an access
     double sum = 0;    // of what its samples take
     double scale = 1;  // of the window
   };
   // Nanoseconds an access.
   template <typename Place>
-  double core_run(const Stretch& stretch, Place place) const;
+  double core_run(const AccessModel& model, const Stretch& stretch,
+                  Place place) const;
   std::span<const InTier> in_tiers(std::size_t stretch) const {
     return std::span(in_tiers_).subspan(stretch * tiers_, tiers_);
+  }
+  // Of core runs with all in a tier, by a model.
+  std::span<const double> runs(std::size_t stretch, std::size_t model) const {
+    return std::span(runs_).subspan((stretch * models_.size() + model) * tiers_,
+                                    tiers_);
   }
   std::vector<ObjectId> objects_of(const Stretch& stretch) const;
 
   std::size_t tiers_ = 0;
   std::vector<ByTier> times_;
-  std::vector<AccessShape> shapes_;
+  std::vector<AccessModel> models_;
   std::vector<std::uint32_t> company_;
   std::vector<Placeable> samples_;
   std::vector<Stretch> stretches_;
   std::vector<InTier> in_tiers_;      // stretch by stretch
+  std::vector<double> runs_;          // and model by model
   std::vector<std::size_t> windows_;  // where each ends in stretches_
   std::vector<std::size_t> first_;    // of each object, in parts_; and the end
   std::vector<Part> parts_;           // object by object

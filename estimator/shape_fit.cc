@@ -23,10 +23,15 @@ constexpr double kFirstStep = 0.2;    // of `needed`
 constexpr double kStepShrinks = 0.7;  // each round
 constexpr int kHalvings = 14;
 // Of what is off by about as much, the shorter bursts are taken: for each
-// doubling.
+// doubling. Likewise what is not needed, of a sequential class.
 constexpr double kPlain = 0.012;
+constexpr double kAhead = 0.06;
 constexpr double kUneven = 0.3;       // weight of how much latencies differ
 constexpr double kWorthwhile = 0.01;  // share of the samples
+constexpr std::array<std::size_t, 5> kTogether{1, 2, 4, 8, 16};
+// An account that is off by so much more weighs 1 / e; by far less, nothing.
+constexpr double kBelieved = 0.02;
+constexpr double kLeastWeight = 0.05;
 
 // What the counters say of a class between two of its accesses.
 void learn_work(const Trace& trace, std::span<const std::uint32_t> of_sample,
@@ -84,16 +89,16 @@ class Fit {
   Fit(std::vector<AccessShape> shapes, const AccessClasses& classes,
       std::span<const ClassTimes> times, const Mixture& mixture,
       std::size_t slowest)
-      : shapes_(std::move(shapes)),
+      : model_{std::move(shapes)},
         times_(times),
         mixture_(mixture),
         tiers_{0, static_cast<std::uint16_t>(slowest)} {
     for (const ClassTimes& one : times_) samples_ += one.samples;
-    for (std::size_t c = 0; c < shapes_.size(); ++c) {
-      const auto& shape = shapes_[c];
-      if (shape.sequential || shape.store) continue;
+    for (std::size_t c = 0; c < model_.shapes.size(); ++c) {
+      const auto& shape = model_.shapes[c];
+      if (shape.store) continue;
       if (times_[c].samples <= kWorthwhile * samples_) continue;
-      if (times_[c].latency[1].count > 0) told_ = true;
+      if (!shape.sequential && times_[c].latency[1].count > 0) told_ = true;
       free_.push_back(c);
     }
     std::sort(free_.begin(), free_.end(), [&](std::size_t a, std::size_t b) {
@@ -103,18 +108,39 @@ class Fit {
     cut(classes);
   }
 
-  std::vector<AccessShape> best(const AccessClasses& classes) {
-    if (free_.empty() || parts_.empty()) return shapes_;
-    begin(classes);
-    double step = kFirstStep;
-    for (int round = 0; round < kRounds; ++round, step *= kStepShrinks) {
-      for (const std::size_t c : free_) descend(c, step);
+  std::vector<AccessModel> all(const AccessClasses& classes) {
+    if (free_.empty() || parts_.empty()) return {model_};
+    std::vector<AccessModel> found;
+    std::vector<double> offs;
+    const auto first = model_.shapes;
+    for (const std::size_t together : kTogether) {
+      model_ = {first, together};
+      begin(classes);
+      double step = kFirstStep;
+      for (int round = 0; round < kRounds; ++round, step *= kStepShrinks) {
+        for (const std::size_t c : free_) descend(c, step);
+      }
+      found.push_back(model_);
+      offs.push_back(least_);
+      if (!told_) break;  // nothing that differs by it
     }
-    return shapes_;
+    return weighed(std::move(found), offs);
   }
 
  private:
   enum class Needed { kAsAlone, kNever, kAlways };
+
+  static std::vector<AccessModel> weighed(std::vector<AccessModel> found,
+                                          const std::vector<double>& offs) {
+    const double least = *std::min_element(offs.begin(), offs.end());
+    for (std::size_t m = 0; m < found.size(); ++m) {
+      found[m].weight = std::exp((least - offs[m]) / kBelieved);
+    }
+    std::erase_if(found, [](const AccessModel& one) {
+      return one.weight < kLeastWeight;
+    });
+    return found;
+  }
 
   // Parts of the mixture, evenly spread.
   void cut(const AccessClasses& classes) {
@@ -143,9 +169,9 @@ class Fit {
     std::array<double, 2> run{}, real{};
     std::array<std::vector<Latencies>, 2> seen;
     for (std::size_t t = 0; t < 2; ++t) {
-      seen[t].resize(shapes_.size());
+      seen[t].resize(model_.shapes.size());
       for (const Part& part : parts_) {
-        MixedRun mixed(shapes_, mixture_.company, kPasses, seen[t]);
+        MixedRun mixed(model_, mixture_.company, kPasses, seen[t]);
         for (const auto c : part.of_sample) {
           mixed.add({static_cast<std::uint16_t>(c), tiers_[t]});
         }
@@ -156,10 +182,13 @@ class Fit {
     double sum = 0;
     for (std::size_t t = 0; t < 2; ++t) {
       if (run[t] > 0 && real[t] > 0) sum += square(std::log(run[t] / real[t]));
-      for (std::size_t c = 0; c < shapes_.size(); ++c) {
+      for (std::size_t c = 0; c < model_.shapes.size(); ++c) {
+        const AccessShape& shape = model_.shapes[c];
         if (t == 0) {
-          sum += kPlain * times_[c].samples / samples_ *
-                 std::log2(static_cast<double>(shapes_[c].burst));
+          sum += times_[c].samples / samples_ *
+                 (shape.sequential
+                      ? kAhead * shape.needed
+                      : kPlain * std::log2(static_cast<double>(shape.burst)));
         }
         const Latencies& told = times_[c].latency[t];
         if (seen[t][c].count <= 0 || told.count <= 0) continue;
@@ -179,11 +208,11 @@ class Fit {
   // time.
   double needed_alone(std::size_t c, double ns) {
     double none = 0, all = 1;
-    AccessShape& shape = shapes_[c];
+    AccessShape& shape = model_.shapes[c];
     const AccessShape before = shape;
     for (int i = 0; i < kHalvings; ++i) {
       shape.needed = (none + all) / 2;
-      MixedRun alone(shapes_, mixture_.company, kPasses);
+      MixedRun alone(model_, mixture_.company, kPasses);
       for (std::size_t s = 0; s < 2 * kGroup; ++s) {
         alone.add({static_cast<std::uint16_t>(c), tiers_[1]});
       }
@@ -198,61 +227,64 @@ class Fit {
   // alone, never, or always.
   void begin(const AccessClasses& classes) {
     for (const std::size_t c : free_) {
-      shapes_[c].needed = needed_alone(
+      if (model_.shapes[c].sequential) continue;
+      model_.shapes[c].needed = needed_alone(
           c, times_[c].sample_ns[1] / std::max(1.0, classes.all()[c].period));
     }
     least_ = off();
     if (!told_) return;
-    const auto first = shapes_;
+    const auto first = model_.shapes;
     auto best = first;
     for (const std::size_t burst : kBursts) {
       for (const auto how :
            {Needed::kAsAlone, Needed::kNever, Needed::kAlways}) {
         for (const std::size_t c : free_) {
+          if (first[c].sequential) continue;
           const double alone =
               std::min(1.0, first[c].needed * static_cast<double>(burst));
-          shapes_[c].burst = burst;
-          shapes_[c].needed = how == Needed::kAsAlone ? alone
-                              : how == Needed::kNever ? 0.0
-                                                      : 1.0;
+          model_.shapes[c].burst = burst;
+          model_.shapes[c].needed = how == Needed::kAsAlone ? alone
+                                    : how == Needed::kNever ? 0.0
+                                                            : 1.0;
         }
         const double now = off();
         if (now >= least_) continue;
         least_ = now;
-        best = shapes_;
+        best = model_.shapes;
       }
     }
-    shapes_ = best;
+    model_.shapes = best;
   }
 
   void descend(std::size_t c, double step) {
     const auto burst =
-        std::find(kBursts.begin(), kBursts.end(), shapes_[c].burst);
-    if (told_ && burst != kBursts.begin()) {
-      try_shape(c, *(burst - 1), shapes_[c].needed);
+        std::find(kBursts.begin(), kBursts.end(), model_.shapes[c].burst);
+    const bool bursts = told_ && !model_.shapes[c].sequential;
+    if (bursts && burst != kBursts.begin()) {
+      try_shape(c, *(burst - 1), model_.shapes[c].needed);
     }
-    if (told_ && burst + 1 != kBursts.end()) {
-      try_shape(c, *(burst + 1), shapes_[c].needed);
+    if (bursts && burst + 1 != kBursts.end()) {
+      try_shape(c, *(burst + 1), model_.shapes[c].needed);
     }
     for (const double by : {-step, step}) {
-      try_shape(c, shapes_[c].burst,
-                std::clamp(shapes_[c].needed + by, 0.0, 1.0));
+      try_shape(c, model_.shapes[c].burst,
+                std::clamp(model_.shapes[c].needed + by, 0.0, 1.0));
     }
   }
 
   void try_shape(std::size_t c, std::size_t burst, double needed) {
-    const AccessShape before = shapes_[c];
-    shapes_[c].burst = burst;
-    shapes_[c].needed = needed;
+    const AccessShape before = model_.shapes[c];
+    model_.shapes[c].burst = burst;
+    model_.shapes[c].needed = needed;
     const double now = off();
     if (now < least_) {
       least_ = now;
     } else {
-      shapes_[c] = before;
+      model_.shapes[c] = before;
     }
   }
 
-  std::vector<AccessShape> shapes_;
+  AccessModel model_;
   std::span<const ClassTimes> times_;
   const Mixture& mixture_;
   std::array<std::uint16_t, 2> tiers_;  // of the fast and the slow run
@@ -265,7 +297,7 @@ class Fit {
 
 }  // namespace
 
-std::vector<AccessShape> fit_shapes(const Trace& slow,
+std::vector<AccessModel> fit_shapes(const Trace& slow,
                                     const AccessClasses& classes,
                                     std::span<const ClassTimes> times,
                                     const Mixture& mixture,
@@ -280,7 +312,7 @@ std::vector<AccessShape> fit_shapes(const Trace& slow,
   learn_work(slow, mixture.of_sample, machine.cycles_per_ns, shapes);
   return Fit(std::move(shapes), classes, times, mixture,
              machine.tiers.size() - 1)
-      .best(classes);
+      .all(classes);
 }
 
 }  // namespace thermocline

@@ -13,12 +13,13 @@ struct Block {
   double kept = 1;  // of the differences between them
 };
 
-// Runs of neighbouring objects that have samples.
+// Runs of neighbouring objects, or of those that have samples.
 std::vector<Block> blocks_of(const std::vector<double>& accesses,
-                             const RegionMap& regions) {
+                             const RegionMap& regions, EvenOut how) {
   std::vector<ObjectId> order;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    if (accesses[i] > 0) order.push_back(static_cast<ObjectId>(i));
+    if (how == EvenOut::kSampled && accesses[i] <= 0) continue;
+    order.push_back(static_cast<ObjectId>(i));
   }
   std::sort(order.begin(), order.end(), [&](ObjectId a, ObjectId b) {
     return regions.region(a).start < regions.region(b).start;
@@ -53,7 +54,7 @@ double kept_share(const Block& block, const std::vector<double>& accesses,
 
 }  // namespace
 
-void smooth(Tally& tally, const RegionMap& regions, int traces) {
+void smooth(Tally& tally, const RegionMap& regions, int traces, EvenOut how) {
   if (tally.samples <= 0) return;
   std::vector<double> accesses(regions.regions().size(), 0);
   for (const auto& window : tally.windows) {
@@ -62,7 +63,7 @@ void smooth(Tally& tally, const RegionMap& regions, int traces) {
     }
   }
   const double chance = tally.all / tally.samples / traces;
-  auto blocks = blocks_of(accesses, regions);
+  auto blocks = blocks_of(accesses, regions, how);
   std::vector<const Block*> block_of(accesses.size(), nullptr);
   for (auto& block : blocks) {
     block.kept = kept_share(block, accesses, chance);

@@ -16,8 +16,8 @@
 namespace thermocline {
 
 /// Evens out the costs of neighbouring objects in each window. `traces`: how
-/// many traces the tally is the mean of. Loads and stores stay as they are;
-/// objects without a sample get nothing.
-void smooth(Tally& tally, const RegionMap& regions, int traces);
+/// many traces the tally is the mean of. Loads and stores stay as they are.
+/// Requires: `how` is not kNone.
+void smooth(Tally& tally, const RegionMap& regions, int traces, EvenOut how);
 
 }  // namespace thermocline

@@ -67,8 +67,9 @@ std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
   }
   double most = 0;
   for (std::size_t c = 0; c < classes; ++c) most = std::max(most, a[c][c]);
-  return held_squares(a, b, std::vector<double>(classes, 1),
-                      std::vector<double>(classes, kHeld * most), kSweeps, 1);
+  const std::vector<double> all(classes, 1);
+  return held_squares(a, b, all, std::vector<double>(classes, kHeld * most),
+                      kSweeps, all);
 }
 
 // The sample that stands `part` of the way through the gap.

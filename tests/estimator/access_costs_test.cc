@@ -135,6 +135,36 @@ TEST(ClassCosts, AreThePriorsWhereClassesComeMixed) {
   expect_known_costs(chase_and_stream(true, 1));
 }
 
+// A chase and, now and then, another, which the fast run was held up in by
+// something else.
+Trace held_up(bool slow) {
+  JobRun made(slow ? "all_slow" : "all_fast", machine());
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 20'000; ++i) {
+    const bool other = i % 400 < 40;
+    const double ns = slow ? 300 : other ? 600 : 100;
+    made.add(other ? 2 : 1, kBase + random() % kArray, ns, slow ? 300 : 100);
+  }
+  return made.done();
+}
+
+TEST(ClassCosts, OfTwoRunsDoNotContradictOneAnother) {
+  const Trace slow = held_up(true), fast = held_up(false);
+  const AccessClasses classes(slow, fast);
+  const auto both = class_costs({slow, machine().tiers[1]},
+                                {fast, machine().tiers[0]}, classes, 3);
+  Sample other;
+  other.ip = 2;
+  const auto c = classes.of(other);
+  EXPECT_GT(class_costs(fast, classes, machine().tiers[0], 3)[c],
+            1.5 * class_costs(slow, classes, machine().tiers[1], 3)[c])
+      << "one by one they do";
+  EXPECT_LE(both.fast[c], 1.15 * both.slow[c]) << "but for the scale of all";
+  double sum = 0;
+  for (const auto& sample : fast.samples) sum += both.fast[classes.of(sample)];
+  EXPECT_NEAR(sum, static_cast<double>(fast.run_ns()), 1);
+}
+
 double half_fast(const Differential& job, bool first) {
   std::vector<TierId> placement;
   for (const auto& region : job.objects()) {
@@ -196,7 +226,7 @@ Savings of_three_tiers() {
   shape.latency_ns = {100, 150, 300};
   // What lies in the middle takes longer than the core makes of it.
   const ByTier times{10, 28, 40};
-  Savings savings(3, {times, times}, {shape, shape}, {0, 0});
+  Savings savings(3, {times, times}, {{{shape, shape}}}, {0, 0});
   for (ObjectId i = 0; i < 40; ++i) savings.add(i % 4, i % 2);
   savings.end_window({1, 1, 1});
   savings.index(4);
@@ -246,7 +276,7 @@ TEST(Smoothing, LuckyPagesAreNotHotter) {
     auto hottest = tally.windows[0];
     std::sort(hottest.begin(), hottest.end(),
               [](const auto& a, const auto& b) { return a.loads > b.loads; });
-    smooth(tally, regions, 1);
+    smooth(tally, regions, 1, EvenOut::kAll);
     double sum = 0;
     for (const auto& one : tally.windows[0]) sum += one.cost;
     EXPECT_NEAR(sum, 1, 1e-9);

@@ -144,8 +144,9 @@ Machine two_tiers() {
 }
 
 // Two instructions in turns of uneven length; each access of the second brings
-// three lines and sends one back, which only the counters tell.
-Trace counted(bool with_lines, std::uint32_t latency_of_second) {
+// three lines and sends `back` back, which only the counters tell.
+Trace counted(bool with_lines, std::uint32_t latency_of_second,
+              std::uint32_t back = 1) {
   Trace trace;
   std::mt19937_64 random(9);
   Counters counters;
@@ -158,7 +159,7 @@ Trace counted(bool with_lines, std::uint32_t latency_of_second) {
                              second ? 0x20U : 0x10U, 1, 0,
                              second ? latency_of_second : 1200, kEvery});
     counters.lines_read[1] += kEvery * (second ? 3 : 1);
-    counters.lines_written[1] += second ? kEvery : 0;
+    counters.lines_written[1] += second ? back * kEvery : 0;
     if (i % 50 != 49) continue;
     counters.time = time + 1;
     trace.counters.push_back(counters);
@@ -183,6 +184,17 @@ TEST(LinkLines, AreSplitAmongTheClassesByTheCounters) {
   EXPECT_NEAR(second.back, 1, 0.1);
   EXPECT_NEAR(first.lines, 1, 0.15);
   EXPECT_NEAR(first.back, 0, 0.05);
+}
+
+// What goes back late is read beside what others do.
+TEST(LinkLines, NoneGoesBackMoreOftenThanItCame) {
+  const Trace slow = counted(true, 300, 6);
+  const Trace none = counted(false, 300);
+  AccessClasses classes(slow, none);
+  learn_link_lines(slow, none, two_tiers(), classes);
+  const auto& second = classes.all()[classes.of(of(0x20))];
+  EXPECT_NEAR(second.lines, 3, 0.2);
+  EXPECT_EQ(second.back, second.lines);
 }
 
 TEST(LinkLines, WithoutCountersAreOneAnAccess) {

@@ -66,7 +66,7 @@ Trace run(const std::string& placement, const Tiers& tiers) {
   trace.info.machine = three_links().to_json();
   trace.mappings.push_back(
       {0, kBase, kBase + kArrays * kArray, "rw-p", "[heap]"});
-  const auto made = shapes();
+  const AccessModel made{shapes()};
   std::vector<Latencies> seen(kArrays);
   CoreRun core(made, seen);
   std::mt19937_64 random(5);
@@ -184,7 +184,7 @@ TEST(TierSavings, MixesWithATierBetweenAreToldAsWellAsThoseOfTheEnds) {
 // in one tier: 256 samples of three objects, whose placement gives the core's
 // very time.
 TEST(TierSavings, AKnownMixTakesWhatTheCoreTakes) {
-  const auto known = shapes();
+  const AccessModel known{shapes()};
   const std::vector<std::uint32_t> company(kArrays, 0);
   std::mt19937 random(3);
   std::vector<std::uint16_t> kinds(256);
@@ -197,7 +197,7 @@ TEST(TierSavings, AKnownMixTakesWhatTheCoreTakes) {
   };
   ByTier each{};  // that every sample takes
   for (TierId t = 0; t < 3; ++t) each[t] = core({t, t, t}) / 256;
-  Savings savings(3, std::vector<ByTier>(kArrays, each), known, company);
+  Savings savings(3, std::vector<ByTier>(kArrays, each), {known}, company);
   for (const auto kind : kinds) savings.add(kind, kind);
   savings.end_window({1, 1, 1});
   savings.index(kArrays);

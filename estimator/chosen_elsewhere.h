@@ -1,0 +1,32 @@
+// Was a placement chosen by what is hot, but not by these samples?
+//
+// Who picks the pages with the most samples picks those that were lucky, so
+// what chance explains is taken away again (smoothing.h). A placement that
+// another recording chose, or a longer one, did not pick these samples' luck,
+// and to take it away there understates what it gains. Counts tell the two
+// apart: within 64 neighbouring objects, how closely does the placement follow
+// them? Of counts with variance T, V of it chance (Poisson), a choice by what
+// is truly hot correlates with them by sqrt(1 - V/T) at most, a choice by the
+// counts themselves by 1, one by anything else by about 0. It is what is
+// nearest, but by heat only if chance would not follow them as closely (three
+// standard errors). With many samples an object all are one, and it does not
+// matter.
+//
+// Thread safety: pure.
+#pragma once
+
+#include <span>
+
+#include "traces/regions.h"
+#include "traces/trace.h"
+
+namespace thermocline {
+
+/// Whether the placement follows what is hot, and neither the samples of one of
+/// `runs` nor all of them chose it. `slowness` of each object's tier, 0 the
+/// fastest. Addresses of samples are the objects'.
+bool chosen_elsewhere(std::span<const Trace* const> runs,
+                      std::span<const Region> objects,
+                      std::span<const double> slowness);
+
+}  // namespace thermocline
