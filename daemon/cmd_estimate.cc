@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "daemon/commands.h"
 #include "daemon/estimate_report.h"
@@ -121,12 +122,39 @@ void doubt_heat(const JobMemory& memory, EstimateInput& input) {
   const std::size_t regions = memory.order.size();
   if (samples >= kFewSamples * regions) return;
   char text[160];
-  std::snprintf(text, sizeof text,
-                "%.1f samples a region of %s: which are the hottest is partly "
-                "chance, so what is chosen by heat will gain less than shown",
-                static_cast<double>(samples) / static_cast<double>(regions),
-                show_bytes(static_cast<double>(input.region_bytes)).c_str());
+  std::snprintf(
+      text, sizeof text,
+      "%.1f samples a region of %s: which are the hottest is partly "
+      "chance, so what is chosen by heat will gain less than shown",
+      static_cast<double>(samples) / static_cast<double>(regions),
+      show_bytes(static_cast<double>(input.options.region_bytes)).c_str());
   input.notes.emplace_back(text);
+}
+
+// Of a placement file: what other samples than these chose.
+struct Elsewhere {
+  std::set<std::size_t> numbers;
+  std::optional<Differential> estimator;  // if there is one
+  bool contains(std::size_t number) const { return numbers.contains(number); }
+};
+
+Result<Elsewhere> plain_for(const std::vector<StaticPlacement>& placements,
+                            EstimateInput& input) {
+  Elsewhere out;
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    if (input.chosen_elsewhere(placements[i].tiers)) out.numbers.insert(i);
+  }
+  if (out.numbers.empty()) return out;
+  auto made = input.at_their_word();
+  if (!made) return made.error();
+  out.estimator = *std::move(made);
+  input.notes.push_back(
+      std::to_string(out.numbers.size()) + " of " +
+      std::to_string(placements.size()) +
+      (placements.size() == 1 ? " placement" : " placements") +
+      " follows what is hot, but not by these samples: it was chosen "
+      "elsewhere, so that their counts are taken at their word");
+  return out;
 }
 
 Status check(Arguments& given) {
@@ -179,6 +207,9 @@ void run(Arguments& given, Outcome& outcome) {
   const Trace* slow = input->slow ? &*input->slow : nullptr;
   const Trace* fast = input->fast ? &*input->fast : nullptr;
   const JobObjects objects(made, slow, fast);
+  Result<Elsewhere> plain = Elsewhere();  // policies and sweeps ask the samples
+  if (!given.placement.empty()) plain = plain_for(*chosen, *input);
+  if (!plain) return outcome.fail(plain.error());
   EstimateReport report{*input,  given.files,     memory,
                         objects, phases_of(made), title(given),
                         {},      detailed,        given.objects};
@@ -187,10 +218,12 @@ void run(Arguments& given, Outcome& outcome) {
                    static_cast<double>(chosen->size()),
                "estimating " + placement.name);
     EstimateRow row;
+    row.at_their_word = plain->contains(report.rows.size());
+    const Differential& by = row.at_their_word ? *plain->estimator : made;
     row.breakdown = detailed
-                        ? break_down(made, placement.schedule(), report.phases,
+                        ? break_down(by, placement.schedule(), report.phases,
                                      objects, slow != nullptr, fast != nullptr)
-                        : totals(made, placement.schedule(), slow != nullptr,
+                        : totals(by, placement.schedule(), slow != nullptr,
                                  fast != nullptr);
     row.doubt = placement.note;
     if (auto fits = check_fits(made.machine(), placement); !fits) {

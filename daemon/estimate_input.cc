@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "estimator/alignment.h"
+#include "estimator/chosen_elsewhere.h"
 #include "traces/regions.h"
 #include "traces/trace_file.h"
 
@@ -225,9 +226,9 @@ Status load_other(const std::string& text, const Trace& slow,
 }
 
 Result<Differential> from_all(const Trace& slow, const Trace& fast,
-                              const Others& others,
+                              const std::map<TierId, Trace>& others,
                               const Differential::Options& options) {
-  if (others.traces.empty()) {
+  if (others.empty()) {
     return Differential::from_pair(slow, fast, options);
   }
   const auto machine = Machine::from_json(slow.info.machine);
@@ -235,7 +236,7 @@ Result<Differential> from_all(const Trace& slow, const Trace& fast,
   std::map<TierId, const Trace*> all{
       {TierId{0}, &fast},
       {static_cast<TierId>(machine->tiers.size() - 1), &slow}};
-  for (const auto& [tier, trace] : others.traces) all[tier] = &trace;
+  for (const auto& [tier, trace] : others) all[tier] = &trace;
   return Differential::from_tiers(all, options);
 }
 
@@ -267,6 +268,23 @@ void add_doubts(const Differential& made, std::vector<std::string>& notes) {
 }
 
 }  // namespace
+
+bool EstimateInput::chosen_elsewhere(std::span<const TierId> placement) const {
+  if (!slow || !fast) return false;
+  std::vector<double> slowness;
+  for (const TierId tier : placement) {
+    slowness.push_back(differential.slowness(tier));
+  }
+  const Trace* runs[] = {&*slow, &*fast};
+  return thermocline::chosen_elsewhere(runs, differential.objects(), slowness);
+}
+
+Result<Differential> EstimateInput::at_their_word() const {
+  CHECK(slow && fast);
+  Differential::Options same = options;
+  same.even_out = EvenOut::kNone;
+  return from_all(*slow, *fast, others, same);
+}
 
 Result<EstimateInput> EstimateInput::load(const EstimateFiles& files,
                                           const FileWatch& watch) {
@@ -304,7 +322,7 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files,
       files.windows,
       files.region_bytes > 0 ? files.region_bytes : region_size(either),
       files.phases != "none"};
-  auto made = pair ? from_all(*slow, *fast, others, options)
+  auto made = pair ? from_all(*slow, *fast, others.traces, options)
                    : Differential::from_one(either, options);
   if (!made) {
     return made.error().within(pair ? files.slow + " and " + files.fast
@@ -316,7 +334,7 @@ Result<EstimateInput> EstimateInput::load(const EstimateFiles& files,
   add_doubts(*made, notes);
   return EstimateInput{*std::move(made),        std::move(slow),
                        std::move(fast),         std::move(others.traces),
-                       std::move(others.files), options.region_bytes,
+                       std::move(others.files), options,
                        std::move(notes)};
 }
 

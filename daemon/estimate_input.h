@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,10 +39,15 @@ struct EstimateInput {
   // the slow trace's.
   std::map<TierId, Trace> others;
   std::map<TierId, std::string> other_files;
-  Bytes region_bytes = 4096;
+  Differential::Options options;   // of `differential`
   std::vector<std::string> notes;  // doubts, one line each
 
   const Trace& either() const { return slow ? *slow : *fast; }
+  /// Whether the samples did not choose this placement but others did
+  /// (chosen_elsewhere.h); false where an endpoint is modelled.
+  bool chosen_elsewhere(std::span<const TierId> placement) const;
+  /// The same estimator, with all counts at their word: for such a placement.
+  Result<Differential> at_their_word() const;
 
   /// Reads and checks the traces; of one alone the other endpoint is modelled.
   /// Errors: as read_trace, Machine::load, Differential; a trace that is cut,

@@ -18,6 +18,7 @@ namespace thermocline {
 struct EstimateRow {
   StaticPlacement placement;
   Breakdown breakdown;
+  bool at_their_word = false;  // counts are, for others chose the placement
   std::string doubt;  // why this placement may not be possible, or empty
 };
 

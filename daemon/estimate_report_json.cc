@@ -74,6 +74,7 @@ Json row_json(const EstimateReport& report, const EstimateRow& row) {
             {{"moved_bytes", row.breakdown.moved_bytes},
              {"waited_ns", row.breakdown.waited_ns},
              {"interference_ns", row.breakdown.interference_ns}}},
+           {"at_their_word", row.at_their_word},
            {"doubt", std::move(doubt)}};
   if (report.detailed) {
     out["phases"] = phases_json(report, row.breakdown);
@@ -114,7 +115,7 @@ Json to_json(const EstimateReport& report) {
           {"tiers", std::move(tiers)},
           {"modelled", made.modelled()},
           {"windows", made.windows()},
-          {"region_bytes", input.region_bytes},
+          {"region_bytes", input.options.region_bytes},
           {"memory_bytes", report.memory.total},
           {"sampled_bytes", report.memory.accessed},
           {"asked", report.title},

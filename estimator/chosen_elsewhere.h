@@ -10,7 +10,8 @@
 // counts themselves by 1, one by anything else by about 0. It is what is
 // nearest, but by heat only if chance would not follow them as closely (three
 // standard errors). With many samples an object all are one, and it does not
-// matter.
+// matter. Where objects are either hot or cold, and nothing between, a choice
+// by what is true comes near to 1 as well, and is taken for one by the counts.
 //
 // Thread safety: pure.
 #pragma once

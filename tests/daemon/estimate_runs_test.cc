@@ -1,5 +1,7 @@
 // thermocline estimate, from the outside: phases, tiers between, and objects
 // that move while the job runs.
+#include <random>
+
 #include "tests/daemon/estimated_job.h"
 
 namespace thermocline {
@@ -109,6 +111,50 @@ TEST_F(EstimateRuns, ObjectsMayMoveWhileTheJobRuns) {
   answer(moves(R"("window": 7)"));
   job_.machine.tiers[0].capacity = kRegion / 2;
   expect_refused(moves(R"("window": 7)"), {"moves of window 7", "tier fast"});
+}
+
+// Pages of uneven heat, two samples each in the mean.
+TEST_F(EstimateRuns, APlacementThatOthersChoseIsTakenAtItsWord) {
+  constexpr std::size_t kPages = 1024;
+  job_.objects = kPages * 4096 / kRegion;
+  std::mt19937_64 random(3);
+  std::lognormal_distribution<double> draw(0, 1);
+  std::vector<double> heat(kPages);
+  for (double& one : heat) one = draw(random);
+  std::discrete_distribution<std::size_t> pick(heat.begin(), heat.end());
+  const auto at = [](std::size_t page) {
+    return SyntheticJob::address(0) + page * 4096;
+  };
+  const auto scattered = [&](Trace trace) {
+    trace.samples.resize(2 * kPages);
+    for (Sample& sample : trace.samples) sample.address = at(pick(random));
+    return trace;
+  };
+  const Trace few_slow = scattered(slow()), few_fast = scattered(fast());
+  std::vector<double> seen(kPages, 0);
+  for (const Sample& sample : few_slow.samples) {
+    ++seen[(sample.address - at(0)) / 4096];
+  }
+  const auto where = [&](const std::vector<double>& by, double least) {
+    auto ranges = nlohmann::json::array();
+    for (std::size_t page = 0; page < kPages; ++page) {
+      if (by[page] >= least) ranges.push_back({at(page), at(page + 1), "fast"});
+    }
+    return nlohmann::json{{"ranges", ranges}};
+  };
+  const nlohmann::json two{where(heat, 1.5), where(seen, 3)};
+  const Words words{"estimate",
+                    "--slow",
+                    write("few_slow.trace", few_slow),
+                    "--fast",
+                    write("few_fast.trace", few_fast),
+                    "--placement",
+                    write("two.json", two.dump())};
+  const auto out = answer(words);
+  EXPECT_EQ(out["estimates"][0]["at_their_word"], true);
+  EXPECT_EQ(out["estimates"][1]["at_their_word"], false);
+  EXPECT_NE(out["notes"].dump().find("1 of 2 placements follows what is hot"),
+            std::string::npos);
 }
 
 TEST_F(EstimateRuns, APhaseAndWindowsWithoutSamplesAreSaid) {
