@@ -117,8 +117,8 @@ class Printer {
     }
     std::fprintf(
         to_,
-        "\n  +-: held nine of ten where it was calibrated, two of three on "
-        "other programs.\n  speed: against all in %s. modelled: "
+        "\n  +-: held nine of ten where it was calibrated, fewer on other "
+        "programs.\n  speed: against all in %s. modelled: "
         "distance to the "
         "nearest measured time.\n",
         slow_name_.c_str());
@@ -129,14 +129,13 @@ class Printer {
     line("estimate", seconds(breakdown.ns) + ", " + faster(breakdown.ns) +
                          " as fast as all in " + slow_name_ + ", saves " +
                          seconds(made_.slow_ns() - breakdown.ns));
-    line(
-        "error bar",
-        breakdown.error_ns
-            ? "+- " + seconds(*breakdown.error_ns) +
-                  ": held nine of ten where it was calibrated, two of three on "
-                  "other programs"
-            : "none: an endpoint is modelled, and how wrong that is nobody "
-              "knows");
+    line("error bar",
+         breakdown.error_ns
+             ? "+- " + seconds(*breakdown.error_ns) +
+                   ": held nine of ten where it was calibrated, fewer on other "
+                   "programs"
+             : "none: an endpoint is modelled, and how wrong that is nobody "
+               "knows");
     line("modelled", breakdown.modelled_ns == 0
                          ? "nothing: all windows are at a measured time"
                          : seconds(breakdown.modelled_ns) +

@@ -11,11 +11,11 @@
 //   chance    an object's samples are few;
 //   mixing    however well the figures agree, what a mix does beyond them.
 // The root of the sum of their squares, times a factor that was calibrated on
-// the emulated machine's development workloads (tests/bench/estimator_accuracy,
-// which prints how often the truth lies inside), is the error bar: it holds the
-// truth in nine of ten of their placements. Other programs' may be held less
-// often (README.md has the figures). At both endpoints every term is 0: they
-// were measured.
+// the emulated machine's workloads (tests/bench/estimator_accuracy, which
+// prints how often the truth lies inside), is the error bar: it holds the truth
+// in nine of ten of their placements. Other programs' may be held less often
+// (README.md has the figures). At both endpoints every term is 0: they were
+// measured.
 //
 // Thread safety: const after construction. Units: nanoseconds. Memory: 32 bytes
 // an object.
