@@ -112,8 +112,9 @@ std::string title(const Arguments& given) {
   return "sweep " + given.sweep + ", the pages that gain most per byte first";
 }
 
-// Chosen by their samples and judged by the same samples, the hottest pages
-// gain less in truth; below this many (a standard error of 20 %) that is said.
+// Of so few samples (a standard error of more than 20 %) the hottest pages are
+// partly those that were lucky; what they gain by luck is evened out
+// (smoothing.h), but better ones were missed.
 constexpr std::size_t kFewSamples = 25;
 
 void doubt_heat(const JobMemory& memory, EstimateInput& input) {
@@ -125,7 +126,7 @@ void doubt_heat(const JobMemory& memory, EstimateInput& input) {
   std::snprintf(
       text, sizeof text,
       "%.1f samples a region of %s: which are the hottest is partly "
-      "chance, so what is chosen by heat will gain less than shown",
+      "chance, so a longer recording would choose others, and gain more",
       static_cast<double>(samples) / static_cast<double>(regions),
       show_bytes(static_cast<double>(input.options.region_bytes)).c_str());
   input.notes.emplace_back(text);

@@ -117,7 +117,7 @@ Json to_json(const EstimateReport& report) {
           {"windows", made.windows()},
           {"region_bytes", input.options.region_bytes},
           {"memory_bytes", report.memory.total},
-          {"sampled_bytes", report.memory.accessed},
+          {"sampled_bytes", report.memory.sampled},
           {"asked", report.title},
           {"notes", input.notes},
           {"estimates", std::move(rows)}};

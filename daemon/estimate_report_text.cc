@@ -49,7 +49,7 @@ class Printer {
     tiers_between();
     endpoint("all fast", fast_name_, made_.fast_ns(), report_.files.fast);
     line("memory", bytes(report_.memory.total) + ", samples on pages of " +
-                       bytes(report_.memory.accessed));
+                       bytes(report_.memory.sampled));
     line("asked", report_.title);
     for (const auto& note : report_.input.notes) line("note", note);
     std::fprintf(to_, "\n");

@@ -131,8 +131,10 @@ JobMemory JobMemory::of(const Differential& made, const Trace& trace) {
   out.loads.resize(regions.size());
   out.stores.resize(regions.size());
   out.gain_ns.resize(regions.size());
+  std::vector<bool> sampled(regions.size(), false);
   for (std::size_t w = 0; w < made.windows(); ++w) {
     for (const WindowAccess& access : made.accesses(w)) {
+      if (access.loads + access.stores > 0) sampled[access.object] = true;
       out.bytes[access.object] = regions[access.object].bytes();
       out.loads[access.object] += access.loads;
       out.stores[access.object] += access.stores;
@@ -140,7 +142,10 @@ JobMemory JobMemory::of(const Differential& made, const Trace& trace) {
           access.cost * (made.slow_ns(w) - made.fast_ns(w));
     }
   }
-  for (const Bytes bytes : out.bytes) out.accessed += bytes;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    out.accessed += out.bytes[i];
+    if (sampled[i]) out.sampled += out.bytes[i];
+  }
   out.total = std::max(out.accessed, made.private_bytes());
 
   const RegionIndex index(regions);

@@ -22,7 +22,10 @@ struct JobMemory {
   std::vector<double> stores;
   std::vector<double> gain_ns;  // by region: in fastest against slowest
   std::vector<ObjectId> order;  // accessed regions, by first access
-  Bytes accessed = 0;           // of all regions
+  // Of all regions that were accessed, by samples or by what neighbours'
+  // samples make likely (smoothing.h); and of those with a sample of their own.
+  Bytes accessed = 0;
+  Bytes sampled = 0;
   // The job's own memory at its peak, but no less than `accessed`. The rest
   // was never sampled: nothing is known of where in the job it lies.
   Bytes total = 0;
