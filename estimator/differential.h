@@ -56,7 +56,8 @@ struct PhaseWindows {
 // (smoothing.h).
 enum class EvenOut {
   kAll,
-  kSampled,  // only of objects that have samples
+  kSampled,  // only of objects that have samples: of large regions, few have
+             // none
   // Nothing: right for placements that these samples did not choose
   // (chosen_elsewhere.h); of those that they did, too much is promised.
   kNone,

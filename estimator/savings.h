@@ -64,7 +64,7 @@ class Savings {
 
   /// Time saved in window w. `tier` of each object: 0 is the fastest.
   double saved_ns(std::size_t w, std::span<const TierId> placement) const;
-  /// In all windows. Cost: core runs of 16 to 20 accesses a sample, on all
+  /// In all windows. Cost: core runs of 16 to 40 accesses a sample, on all
   /// cores.
   FineNanos saved(std::span<const TierId> placement) const;
   /// Takes from each total what is saved under its placement, one after the

@@ -25,7 +25,7 @@ constexpr int kHalvings = 14;
 // Of what is off by about as much, the shorter bursts are taken: for each
 // doubling. Likewise what is not needed, of a sequential class.
 constexpr double kPlain = 0.012;
-constexpr double kAhead = 0.06;
+constexpr double kUnneeded = 0.06;
 constexpr double kUneven = 0.3;       // weight of how much latencies differ
 constexpr double kWorthwhile = 0.01;  // share of the samples
 constexpr std::array<std::size_t, 5> kTogether{1, 2, 4, 8, 16};
@@ -187,7 +187,7 @@ class Fit {
         if (t == 0) {
           sum += times_[c].samples / samples_ *
                  (shape.sequential
-                      ? kAhead * shape.needed
+                      ? kUnneeded * shape.needed
                       : kPlain * std::log2(static_cast<double>(shape.burst)));
         }
         const Latencies& told = times_[c].latency[t];
