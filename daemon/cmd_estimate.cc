@@ -149,12 +149,17 @@ Result<Elsewhere> plain_for(const std::vector<StaticPlacement>& placements,
   auto made = input.at_their_word();
   if (!made) return made.error();
   out.estimator = *std::move(made);
-  input.notes.push_back(
-      std::to_string(out.numbers.size()) + " of " +
-      std::to_string(placements.size()) +
-      (placements.size() == 1 ? " placement" : " placements") +
-      " follows what is hot, but not by these samples: it was chosen "
-      "elsewhere, so that their counts are taken at their word");
+  const std::string which =
+      placements.size() == 1
+          ? "this placement follows"
+          : std::to_string(out.numbers.size()) + " of " +
+                std::to_string(placements.size()) +
+                (out.numbers.size() == 1 ? " placements follows"
+                                         : " placements follow");
+  input.notes.push_back(which +
+                        " what is hot, but not these samples: chosen "
+                        "elsewhere, so that their counts are taken at their "
+                        "word, and no luck is evened out");
   return out;
 }
 
