@@ -171,7 +171,8 @@ Best best(const Start& run, const std::vector<double>& expected,
     if (d != c) rest -= run.normal.a[c][d] * run.costs[d];
   }
   // Squares of shares of the run's time.
-  return {std::max(0.0, rest / own), own / (run.normal.time * run.normal.time)};
+  const double time = std::max(run.normal.time, 1.0);
+  return {std::max(0.0, rest / own), own / (time * time)};
 }
 
 // Two costs that cannot both be meet where slow = by * fast, the nearest to
