@@ -1,13 +1,13 @@
 // thermocline estimate: how long would the job take, if its data lay
 // elsewhere?
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "daemon/commands.h"
 #include "daemon/estimate_report.h"
@@ -15,6 +15,7 @@
 #include "daemon/policy_maker.h"
 #include "daemon/units.h"
 #include "daemon/work.h"
+#include "estimator/chosen_elsewhere.h"
 
 namespace thermocline {
 namespace {
@@ -132,30 +133,29 @@ void doubt_heat(const JobMemory& memory, EstimateInput& input) {
   input.notes.emplace_back(text);
 }
 
-// Of a placement file: what other samples than these chose.
-struct Elsewhere {
-  std::set<std::size_t> numbers;
-  std::optional<Differential> estimator;  // if there is one
-  bool contains(std::size_t number) const { return numbers.contains(number); }
-};
-
-Result<Elsewhere> plain_for(const std::vector<StaticPlacement>& placements,
-                            EstimateInput& input) {
-  Elsewhere out;
+// By placement of a file: whether other samples than these chose it.
+std::vector<bool> from_elsewhere(const std::vector<StaticPlacement>& placements,
+                                 EstimateInput& input) {
+  std::vector<bool> out(placements.size(), false);
+  if (!input.slow || !input.fast) return out;  // modelled: nothing to compare
+  const Trace* runs[] = {&*input.slow, &*input.fast};
+  const Differential& made = input.differential;
+  const ChosenElsewhere elsewhere(runs, made.objects());
+  std::size_t count = 0;
   for (std::size_t i = 0; i < placements.size(); ++i) {
-    if (input.chosen_elsewhere(placements[i].tiers)) out.numbers.insert(i);
+    std::vector<double> slowness;
+    for (const TierId tier : placements[i].tiers) {
+      slowness.push_back(made.slowness(tier));
+    }
+    out[i] = elsewhere(slowness);
+    count += out[i] ? 1 : 0;
   }
-  if (out.numbers.empty()) return out;
-  auto made = input.at_their_word();
-  if (!made) return made.error();
-  out.estimator = *std::move(made);
+  if (count == 0) return out;
   const std::string which =
       placements.size() == 1
           ? "this placement follows"
-          : std::to_string(out.numbers.size()) + " of " +
-                std::to_string(placements.size()) +
-                (out.numbers.size() == 1 ? " placements follows"
-                                         : " placements follow");
+          : std::to_string(count) + " of " + std::to_string(placements.size()) +
+                (count == 1 ? " placements follows" : " placements follow");
   input.notes.push_back(which +
                         " what is hot, but not these samples: chosen "
                         "elsewhere, so that their counts are taken at their "
@@ -213,9 +213,14 @@ void run(Arguments& given, Outcome& outcome) {
   const Trace* slow = input->slow ? &*input->slow : nullptr;
   const Trace* fast = input->fast ? &*input->fast : nullptr;
   const JobObjects objects(made, slow, fast);
-  Result<Elsewhere> plain = Elsewhere();  // policies and sweeps ask the samples
-  if (!given.placement.empty()) plain = plain_for(*chosen, *input);
-  if (!plain) return outcome.fail(plain.error());
+  std::vector<bool> elsewhere(chosen->size(), false);
+  if (!given.placement.empty()) elsewhere = from_elsewhere(*chosen, *input);
+  std::optional<Differential> plain;  // for those that are
+  if (std::find(elsewhere.begin(), elsewhere.end(), true) != elsewhere.end()) {
+    auto at_their_word = input->at_their_word();
+    if (!at_their_word) return outcome.fail(at_their_word.error());
+    plain = *std::move(at_their_word);
+  }
   EstimateReport report{*input,  given.files,     memory,
                         objects, phases_of(made), title(given),
                         {},      detailed,        given.objects};
@@ -224,8 +229,8 @@ void run(Arguments& given, Outcome& outcome) {
                    static_cast<double>(chosen->size()),
                "estimating " + placement.name);
     EstimateRow row;
-    row.at_their_word = plain->contains(report.rows.size());
-    const Differential& by = row.at_their_word ? *plain->estimator : made;
+    row.at_their_word = elsewhere[report.rows.size()];
+    const Differential& by = row.at_their_word ? *plain : made;
     row.breakdown = detailed
                         ? break_down(by, placement.schedule(), report.phases,
                                      objects, slow != nullptr, fast != nullptr)

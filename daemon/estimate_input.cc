@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "estimator/alignment.h"
-#include "estimator/chosen_elsewhere.h"
 #include "traces/regions.h"
 #include "traces/trace_file.h"
 
@@ -268,16 +267,6 @@ void add_doubts(const Differential& made, std::vector<std::string>& notes) {
 }
 
 }  // namespace
-
-bool EstimateInput::chosen_elsewhere(std::span<const TierId> placement) const {
-  if (!slow || !fast) return false;
-  std::vector<double> slowness;
-  for (const TierId tier : placement) {
-    slowness.push_back(differential.slowness(tier));
-  }
-  const Trace* runs[] = {&*slow, &*fast};
-  return thermocline::chosen_elsewhere(runs, differential.objects(), slowness);
-}
 
 Result<Differential> EstimateInput::at_their_word() const {
   CHECK(slow && fast);

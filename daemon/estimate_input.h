@@ -6,7 +6,6 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -43,10 +42,8 @@ struct EstimateInput {
   std::vector<std::string> notes;  // doubts, one line each
 
   const Trace& either() const { return slow ? *slow : *fast; }
-  /// Whether the samples did not choose this placement but others did
-  /// (chosen_elsewhere.h); false where an endpoint is modelled.
-  bool chosen_elsewhere(std::span<const TierId> placement) const;
-  /// The same estimator, with all counts at their word: for such a placement.
+  /// The same estimator, with all counts at their word: for placements that
+  /// others chose (chosen_elsewhere.h). Requires: slow and fast.
   Result<Differential> at_their_word() const;
 
   /// Reads and checks the traces; of one alone the other endpoint is modelled.

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/region_index.h"
 #include "estimator/differential.h"
+#include "traces/region_index.h"
 #include "traces/trace.h"
 
 namespace thermocline {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/region_index.h"
 #include "estimator/migration.h"
 #include "policies/policy.h"
+#include "traces/region_index.h"
 #include "traces/trace.h"
 
 namespace thermocline {

@@ -3,24 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
+#include <utility>
+
+#include "estimator/neighbours.h"
+#include "traces/region_index.h"
 
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kNeighbours = 64;
 constexpr double kSigmas = 3;
-
-using Order = std::vector<std::size_t>;
-
-Order by_address(std::span<const Region> objects) {
-  Order order(objects.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return objects[a].start < objects[b].start;
-  });
-  return order;
-}
 
 enum class By { kOther, kHeat, kTheseCounts };
 
@@ -69,51 +60,50 @@ void add_block(std::vector<double> counts, std::vector<double> slowness,
   sums.chance += mean * static_cast<double>(counts.size() - 1);
 }
 
-By chosen_by(const std::vector<double>& counts, std::span<const Region> objects,
-             const Order& order, std::span<const double> slowness) {
+By chosen_by(const std::vector<double>& counts,
+             std::span<const std::vector<ObjectId>> runs,
+             std::span<const double> slowness) {
   Sums sums;
-  std::vector<double> here, tiers;
-  Address first = 0;
-  for (std::size_t i = 0; i <= order.size(); ++i) {
-    const Region* next = i < order.size() ? &objects[order[i]] : nullptr;
-    const bool ends = next == nullptr || (next->start - first) / kNeighbours >=
-                                             std::max<Bytes>(next->bytes(), 1);
-    if (ends && !here.empty()) {
-      add_block(here, tiers, sums);
-      here.clear();
-      tiers.clear();
+  for (const auto& run : runs) {
+    std::vector<double> here, tiers;
+    for (const ObjectId object : run) {
+      here.push_back(counts[object]);
+      tiers.push_back(slowness[object]);
     }
-    if (next == nullptr) break;
-    if (here.empty()) first = next->start;
-    here.push_back(counts[order[i]]);
-    tiers.push_back(slowness[order[i]]);
+    add_block(std::move(here), std::move(tiers), sums);
   }
   return sums.judge();
 }
 
 }  // namespace
 
-bool chosen_elsewhere(std::span<const Trace* const> runs,
-                      std::span<const Region> objects,
-                      std::span<const double> slowness) {
-  const Order order = by_address(objects);
-  std::vector<double> all(objects.size(), 0);
+ChosenElsewhere::ChosenElsewhere(std::span<const Trace* const> runs,
+                                 std::span<const Region> objects) {
+  std::vector<ObjectId> all(objects.size());
+  std::iota(all.begin(), all.end(), ObjectId{0});
+  Bytes largest = 0;
+  for (const Region& one : objects) largest = std::max(largest, one.bytes());
+  neighbours_ = neighbours(objects, std::move(all), largest);
+  const RegionIndex index(objects);
+  std::vector<double> sum(objects.size(), 0);
   for (const Trace* run : runs) {
     std::vector<double> own(objects.size(), 0);
     for (const Sample& sample : run->samples) {
-      const auto after = std::upper_bound(
-          order.begin(), order.end(), sample.address,
-          [&](Address at, std::size_t o) { return at < objects[o].start; });
-      if (after == order.begin()) continue;
-      const std::size_t o = *(after - 1);
-      if (sample.address < objects[o].end) own[o] += 1;
+      if (const auto object = index.find(sample.address)) own[*object] += 1;
     }
-    for (std::size_t o = 0; o < own.size(); ++o) all[o] += own[o];
-    if (chosen_by(own, objects, order, slowness) == By::kTheseCounts) {
-      return false;
-    }
+    for (std::size_t o = 0; o < own.size(); ++o) sum[o] += own[o];
+    counts_.push_back(std::move(own));
   }
-  return chosen_by(all, objects, order, slowness) == By::kHeat;
+  counts_.push_back(std::move(sum));
+}
+
+bool ChosenElsewhere::operator()(std::span<const double> slowness) const {
+  By by = By::kOther;
+  for (const auto& counts : counts_) {
+    by = chosen_by(counts, neighbours_, slowness);
+    if (by == By::kTheseCounts) return false;
+  }
+  return by == By::kHeat;  // by all of them
 }
 
 }  // namespace thermocline

@@ -13,21 +13,31 @@
 // matter. Where objects are either hot or cold, and nothing between, a choice
 // by what is true comes near to 1 as well, and is taken for one by the counts.
 //
-// Thread safety: pure.
+// Thread safety: const after construction.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "traces/regions.h"
 #include "traces/trace.h"
 
 namespace thermocline {
 
-/// Whether the placement follows what is hot, and neither the samples of one of
-/// `runs` nor all of them chose it. `slowness` of each object's tier, 0 the
-/// fastest. Addresses of samples are the objects'.
-bool chosen_elsewhere(std::span<const Trace* const> runs,
-                      std::span<const Region> objects,
-                      std::span<const double> slowness);
+class ChosenElsewhere {
+ public:
+  /// Counts the samples of `runs`, whose addresses are the objects'.
+  ChosenElsewhere(std::span<const Trace* const> runs,
+                  std::span<const Region> objects);
+
+  /// Whether a placement follows what is hot, and neither the samples of one of
+  /// the runs nor all of them chose it. `slowness` of each object's tier, 0 the
+  /// fastest. Cost: O(runs * objects).
+  bool operator()(std::span<const double> slowness) const;
+
+ private:
+  std::vector<std::vector<ObjectId>> neighbours_;
+  std::vector<std::vector<double>> counts_;  // by run, then of all together
+};
 
 }  // namespace thermocline

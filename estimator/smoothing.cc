@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "estimator/neighbours.h"
+
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kNeighbours = 64;
 constexpr double kReal = 0.95;  // nothing is gained by evening these out
 
 struct Block {
@@ -13,26 +14,18 @@ struct Block {
   double kept = 1;  // of the differences between them
 };
 
-// Runs of neighbouring objects, or of those that have samples.
+// Of all objects, or of those that have samples.
 std::vector<Block> blocks_of(const std::vector<double>& accesses,
                              const RegionMap& regions, EvenOut how) {
-  std::vector<ObjectId> order;
+  std::vector<ObjectId> objects;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     if (how == EvenOut::kSampled && accesses[i] <= 0) continue;
-    order.push_back(static_cast<ObjectId>(i));
+    objects.push_back(static_cast<ObjectId>(i));
   }
-  std::sort(order.begin(), order.end(), [&](ObjectId a, ObjectId b) {
-    return regions.region(a).start < regions.region(b).start;
-  });
   std::vector<Block> out;
-  const Bytes reach = kNeighbours * regions.region_bytes();
-  for (const ObjectId object : order) {
-    const Address start = regions.region(object).start;
-    if (out.empty() ||
-        start - regions.region(out.back().objects.front()).start >= reach) {
-      out.emplace_back();
-    }
-    out.back().objects.push_back(object);
+  for (auto& run : neighbours(regions.regions(), std::move(objects),
+                              regions.region_bytes())) {
+    out.push_back({std::move(run)});
   }
   return out;
 }

@@ -51,7 +51,7 @@ class Sampled {
     std::vector<double> slowness(kPages, 1);
     for (std::size_t i = 0; i < kPages / 2; ++i) slowness[order[i]] = 0;
     const Trace* both[] = {&runs_[0], &runs_[1]};
-    return chosen_elsewhere(both, regions_, slowness);
+    return ChosenElsewhere(both, regions_)(slowness);
   }
 
  private:
@@ -90,7 +90,7 @@ TEST(ChosenElsewhere, WhatFollowsNoHeatIsNot) {
 TEST(ChosenElsewhere, NothingIsKnownWithoutSamples) {
   const Sampled job(0);
   EXPECT_FALSE(job.elsewhere(job.heat()));
-  EXPECT_FALSE(chosen_elsewhere({}, {}, {}));
+  EXPECT_FALSE(ChosenElsewhere({}, {})({}));
 }
 
 }  // namespace

@@ -109,8 +109,8 @@ TEST(Knl, AHundredthOfTheSamplesGivesLuleshTheSameEstimates) {
   const auto elsewhere = [&](const Trace& a, const Trace& b,
                              const std::vector<TierId>& tiers) {
     const Trace* runs[] = {&a, &b};
-    return chosen_elsewhere(runs, objects,
-                            std::vector<double>(tiers.begin(), tiers.end()));
+    return ChosenElsewhere(
+        runs, objects)(std::vector<double>(tiers.begin(), tiers.end()));
   };
   const auto page = [&](std::size_t o) { return objects[o].start >> 12; };
   const auto where = [&](const std::function<bool(std::size_t)>& is_fast) {
