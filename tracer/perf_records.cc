@@ -210,6 +210,10 @@ Sample to_access(const EventFormat& format, const PerfSample& sample) {
   access.latency = format.has(PERF_SAMPLE_WEIGHT_STRUCT)
                        ? static_cast<std::uint32_t>(sample.weight)
                        : clip(sample.weight);
+  // And its last quarter the retire latency.
+  if (format.has(PERF_SAMPLE_WEIGHT_STRUCT)) {
+    access.retire_latency = static_cast<std::uint16_t>(sample.weight >> 48);
+  }
   access.period = std::max<std::uint32_t>(clip(sample.period), 1);
   const bool stores = (source.mem_op & PERF_MEM_OP_STORE) != 0;
   const bool loads = (source.mem_op & PERF_MEM_OP_LOAD) != 0;

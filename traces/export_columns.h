@@ -51,6 +51,7 @@ void export_columns(auto& show, const Sample& sample) {
   show("period", sample.period);
   show("access", access_name(sample.access));
   show("source", source_name(sample.source));
+  show("retire_latency_cycles", sample.retire_latency);
   show("physical", Hex{sample.physical});
 }
 

@@ -20,7 +20,8 @@ enum Column : std::uint8_t {
   kPeriod = 8,
   kKind = 9,
   kPhysical = 10,
-  kColumns = 11,
+  kRetireLatency = 11,
+  kColumns = 12,
 };
 
 // Pages of any size have their addresses' last 12 bits, physical or virtual.
@@ -29,6 +30,9 @@ constexpr Address kPageOffset = (Address{1} << kPageShift) - 1;
 
 constexpr std::uint64_t kLastSource =
     static_cast<std::uint64_t>(Source::kFillBuffer);
+
+constexpr std::uint64_t kMostRetireLatency =
+    std::numeric_limits<std::uint16_t>::max();
 
 std::uint64_t kind_of(const Sample& sample) {
   return static_cast<std::uint64_t>(sample.access) |
@@ -105,7 +109,13 @@ std::string decode_columns(const Columns& columns, std::span<Sample> samples) {
         fits = fits && next <= std::numeric_limits<std::uint32_t>::max();
         sample.latency = static_cast<std::uint32_t>(next);
       });
-  if (!latencies || !fits) return "bad latencies";
+  const bool waits = walk(columns[kRetireLatency], samples,
+                          [&](Sample& sample, std::uint64_t next) {
+                            fits = fits && next <= kMostRetireLatency;
+                            sample.retire_latency =
+                                static_cast<std::uint16_t>(next);
+                          });
+  if (!latencies || !waits || !fits) return "bad latencies";
   const bool kinds =
       walk(columns[kKind], samples, [](Sample& sample, std::uint64_t next) {
         sample.access = static_cast<Access>(next & 1);
@@ -202,6 +212,13 @@ const ByteVector& SampleEncoder::encode(const std::vector<Sample>& samples) {
   differences(kCpu, [](const Sample& s) { return s.cpu; });
   for (const auto& sample : samples) put_varint(column_, sample.latency);
   column(kLatency);
+  if (std::any_of(samples.begin(), samples.end(),
+                  [](const Sample& s) { return s.retire_latency != 0; })) {
+    for (const auto& sample : samples) {
+      put_varint(column_, sample.retire_latency);
+    }
+    column(kRetireLatency);
+  }
   differences(kPeriod, [](const Sample& s) { return s.period; });
   for (const auto& sample : samples) put_varint(column_, kind_of(sample));
   column(kKind);

@@ -51,6 +51,13 @@ struct Sample {
   std::uint32_t period = 1;   // how many such events this sample stands for
   Access access = Access::kLoad;
   Source source = Source::kUnknown;
+  // Cycles from the retirement of the instruction before to this one's: how
+  // long the processor waited for this access and for nothing else. One that
+  // was made up for by others has next to none, however long it took. 65535
+  // stands for that and more. In a trace where no sample has any it is not
+  // given: processors with PEBS timing info have it (Granite Rapids), since
+  // Linux 6.3.
+  std::uint16_t retire_latency = 0;
   // Physical: says on which memory node the page lay then, whatever was moved
   // since. 0: not told (it takes CAP_PERFMON, and not every event has it). A
   // trace keeps its 4-KiB page; the rest is as in `address`.

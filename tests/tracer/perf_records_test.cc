@@ -82,6 +82,7 @@ TEST(PerfRecords, DecodesEveryFieldInTheKernelsOrder) {
   EXPECT_EQ(to_access(format, sample).physical, 0x12345000u);
   EXPECT_EQ(sample.data_page_bytes, 2u << 20);
   EXPECT_EQ(to_access(format, sample).latency, 345u);
+  EXPECT_EQ(to_access(format, sample).retire_latency, 1u);
 }
 
 TEST(PerfRecords, ASampleCutAnywhereIsRefused) {

@@ -66,11 +66,11 @@ TEST(Export, CsvOfEveryListHasAHeaderAndALineForEachEvent) {
 TEST(Export, CsvShowsValuesWithTheirUnits) {
   Trace trace;
   trace.samples = {{5, 0x7f00deadbeef, 0x1000, 7, 1, 300, 101, Access::kStore,
-                    Source::kCxl, 0x4321eef}};
+                    Source::kCxl, 280, 0x4321eef}};
   EXPECT_EQ(csv(trace, "samples"),
             "time_ns,address,ip,thread,cpu,latency_cycles,period,access,"
-            "source,physical\n5,0x7f00deadbeef,0x1000,7,1,300,101,store,cxl,"
-            "0x4321eef\n");
+            "source,retire_latency_cycles,physical\n"
+            "5,0x7f00deadbeef,0x1000,7,1,300,101,store,cxl,280,0x4321eef\n");
   trace.mappings = {{-3, 0x1000, ~Address{0}, "rw-p", "/a \"b\", c\nd"}};
   EXPECT_EQ(csv(trace, "mappings"),
             "time_ns,start,end,permissions,name\n"

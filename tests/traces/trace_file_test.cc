@@ -54,10 +54,10 @@ TEST(TraceFile, RoundTripOfExtremeValues) {
   trace.counters = {{kEarly, kMost32, kMost, kMost, kMost, {kMost, 0}, {}, {}},
                     {kLate, 0, 0, 0, 0, {}, {}, {}}};
   trace.samples = {{kEarly, kMost, kMost, kMost32, kMost32, kMost32, kMost32,
-                    Access::kStore, Source::kCxl, kMost},
+                    Access::kStore, Source::kCxl, 65535, kMost},
                    {kEarly, 0, 0, 0, 0, 0, 0, Access::kLoad, Source::kUnknown},
                    {kLate, kMost / 2, 1, 7, kMost32, 1, 0, Access::kStore,
-                    Source::kDram, 0x1fff}};
+                    Source::kDram, 0, 0x1fff}};
   trace.losses = {{kEarly, "", kMost}, {kLate, "samples", 0}};
   trace.periods = {{kEarly, "", 0}, {kLate, "page-faults", kMost}};
   expect_same(read_back(trace), trace);
@@ -72,6 +72,7 @@ TEST(TraceFile, RoundTripOfManyBlocksAndOutOfOrderEvents) {
     sample.time = static_cast<Nanos>(dice.below(1 << 20));
     sample.address = dice.roll();
     sample.ip = dice.below(1000);
+    sample.retire_latency = static_cast<std::uint16_t>(dice.below(1 << 16));
     if (dice.below(3) != 0) {
       sample.physical = dice.roll() >> 12 << 12 | (sample.address & 0xfff);
     }
