@@ -97,9 +97,11 @@ std::string ClockService::answer(const std::string& request) {
     unsigned loads = kDefaultPeriod;
     unsigned stores = kDefaultPeriod;
     unsigned rate = 0;
+    unsigned store_hits = 0;
     if (words >> loads && !(words >> stores)) stores = kDefaultPeriod;
     if (!words || !(words >> rate)) rate = 0;
-    start(loads, stores, rate);
+    if (!words || !(words >> store_hits)) store_hits = 0;
+    start(loads, stores, rate, store_hits);
     return R"({"ok":true})";
   }
   if (verb == "stop") {
@@ -118,7 +120,7 @@ std::string ClockService::answer(const std::string& request) {
                : R"({"ok":false,"error":"no vCPU went idle; try again"})";
   }
   return R"({"ok":false,"error":"the requests are: now, )"
-         R"(start [LOAD_PERIOD [STORE_PERIOD [RATE]]], stop, )"
+         R"(start [LOAD_PERIOD [STORE_PERIOD [RATE [STORE_HIT_PERIOD]]]], stop, )"
          R"(dilation 0..1000, model on|off"})";
 }
 
@@ -146,12 +148,13 @@ std::string ClockService::now() const {
 
 // `rate`: samples per second of an event on one vCPU; 0: any.
 void ClockService::start(unsigned load_period, unsigned store_period,
-                         unsigned rate) {
+                         unsigned rate, unsigned store_hit_period) {
   reopen_ = {};
   samples_.open();
   emulation_.queue.begin(emulation_.stream.header(load_period, store_period));
   emulation_.periods.loads = load_period;
   emulation_.periods.stores = store_period;
+  emulation_.periods.store_hits = store_hit_period;
   constexpr unsigned kTicks = 1'000'000'000'000 / SamplingPeriods::kTick;
   emulation_.periods.limit = (rate + kTicks - 1) / kTicks;
   emulation_.periods.round = ++rounds_;

@@ -43,7 +43,8 @@ class ClockService {
   void serve_requests();
   std::string answer(const std::string& request);
   std::string now() const;
-  void start(unsigned load_period, unsigned store_period, unsigned rate);
+  void start(unsigned load_period, unsigned store_period, unsigned rate,
+             unsigned store_hit_period);
   void stop();
   bool switch_model(bool on);
 

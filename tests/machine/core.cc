@@ -7,6 +7,7 @@ namespace {
 
 constexpr Picos kCountInterval = 1'000'000'000;  // 1 ms
 constexpr unsigned kStoreRing = 64;
+constexpr unsigned kLookAgain = 1024;  // store hits, while none are sampled
 
 bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
 
@@ -27,9 +28,24 @@ void Core::stall(Picos duration) {
   unpaid_ += static_cast<std::int64_t>(duration);
 }
 
-void Core::wait_until(Picos time, std::uint64_t instruction) {
+Picos Core::wait_until(Picos time, std::uint64_t instruction) {
   const Picos now = time_at(instruction);
-  if (time > now) stall(time - now);
+  if (time <= now) return 0;
+  stall(time - now);
+  return time - now;
+}
+
+// Tells of a load that was sampled when it was issued.
+void Core::retire(const Load& load) {
+  if (!load.sampled) return;
+  const auto its =
+      std::find_if(unretired_.begin(), unretired_.end(), [&](const auto& one) {
+        return one.access.instruction == load.instruction &&
+               line_of(one.access.address) == load.line;
+      });
+  its->waited = load.waited;
+  give(*its);
+  unretired_.erase(its);
 }
 
 // Retires what has arrived by `instruction`, and accounts for the waits on
@@ -38,12 +54,15 @@ void Core::wait_until(Picos time, std::uint64_t instruction) {
 void Core::settle(std::uint64_t instruction) {
   unsigned kept = 0;
   for (unsigned i = 0; i < loads_count_; ++i) {
-    const Load load = loads_[i];
+    Load load = loads_[i];
     const std::uint64_t limit = load.instruction + kind_.window_instructions;
     if (instruction > limit) {
-      wait_until(load.done, limit);
+      load.waited += wait_until(load.done, limit);
+      retire(load);
     } else if (load.done > time_at(instruction)) {
       loads_[kept++] = load;
+    } else {
+      retire(load);
     }
   }
   loads_count_ = kept;
@@ -57,7 +76,7 @@ void Core::settle(std::uint64_t instruction) {
 void Core::await_dependence(std::uint64_t instruction) {
   for (unsigned i = 0; i < loads_count_; ++i) {
     if (loads_[i].line != last_load_) continue;
-    wait_until(loads_[i].done, instruction);
+    loads_[i].waited += wait_until(loads_[i].done, instruction);
     settle(instruction);
     return;
   }
@@ -65,10 +84,10 @@ void Core::await_dependence(std::uint64_t instruction) {
 
 void Core::await_free_load(std::uint64_t instruction) {
   if (loads_count_ < kind_.loads_in_flight) return;
-  const auto* first = std::min_element(
+  auto* first = std::min_element(
       loads_.begin(), loads_.begin() + loads_count_,
       [](const Load& a, const Load& b) { return a.done < b.done; });
-  wait_until(first->done, instruction);
+  first->waited += wait_until(first->done, instruction);
   settle(instruction);
 }
 
@@ -123,8 +142,12 @@ void Core::miss(const Access& access, unsigned tier) {
   settle(at);
   auto* stream = prefetcher_.follow(line);
   Fill fetched;
+  Picos waited = 0;
+  bool in_flight = false;
   if (access.store) {
+    const Picos stalled = counters_.stalled;
     await_free_store(at);
+    waited = counters_.stalled - stalled;
     // A store's line is fetched early, but only so many at a time.
     const unsigned before = stores_end_ - kind_.loads_in_flight;
     const Picos not_before = stores_end_ >= kind_.loads_in_flight
@@ -146,6 +169,7 @@ void Core::miss(const Access& access, unsigned tier) {
     fetched = fill(access, tier, stream, 0);
     if (fetched.done > time_at(at)) {
       loads_[loads_count_++] = {line, at, fetched.done};
+      in_flight = true;
     }
     last_load_ = line;
   }
@@ -155,7 +179,17 @@ void Core::miss(const Access& access, unsigned tier) {
     ++counters.covered;
   } else {
     ++(access.store ? counters.write_misses : counters.read_misses);
-    if (observer_ != nullptr) report(access, tier, time_at(at), fetched.done);
+    const Picos issued = time_at(at);
+    if (observer_ != nullptr && is_sampled(access, issued)) {
+      auto one = sampled(access, tier, issued, fetched.done);
+      if (in_flight) {
+        loads_[loads_count_ - 1].sampled = true;
+        unretired_.push_back(one);
+      } else {
+        one.waited = waited;
+        give(one);
+      }
+    }
   }
   const Picos clock = time_at(at) - ahead_;
   if (observer_ != nullptr && clock >= next_count_) {
@@ -166,12 +200,25 @@ void Core::miss(const Access& access, unsigned tier) {
   }
 }
 
+void Core::tell_pause(SampledEvent& event, bool store) {
+  if (event.paused_at == 0) return;
+  observer_->throttle(cpu_, store, true, event.paused_at);
+  event.paused_at = 0;
+}
+
+void Core::give(const SampledAccess& one) {
+  observer_->sample(one);
+  const bool store = one.access.store;
+  tell_pause(store ? sampled_stores_ : sampled_loads_, store);
+}
+
 // Whether `event` has had its samples of this tick.
 bool Core::pauses(SampledEvent& event, bool store, Picos time) {
   const Picos tick = time / SamplingPeriods::kTick;
   if (tick != event.tick) {
     event.tick = tick;
     event.taken = 0;
+    tell_pause(event, store);
     if (event.paused) observer_->throttle(cpu_, store, false, time);
     event.paused = false;
   }
@@ -179,11 +226,10 @@ bool Core::pauses(SampledEvent& event, bool store, Picos time) {
 }
 
 // Counts a miss towards the next sample, as a PMU set to user mode does.
-void Core::report(const Access& access, unsigned tier, Picos issued,
-                  Picos done) {
-  if (is_kernel(access.ip) || is_kernel(access.address)) return;
+bool Core::is_sampled(const Access& access, Picos issued) {
+  if (is_kernel(access.ip) || is_kernel(access.address)) return false;
   const unsigned round = periods_.round.load(std::memory_order_relaxed);
-  if (round == 0) return;
+  if (round == 0) return false;
   if (round != round_) {
     round_ = round;
     sampled_loads_ = {.left = periods_.loads.load(std::memory_order_relaxed)};
@@ -194,19 +240,50 @@ void Core::report(const Access& access, unsigned tier, Picos issued,
   SampledEvent& event = access.store ? sampled_stores_ : sampled_loads_;
   const Picos time = issued - ahead_;
   if (period == 0 || pauses(event, access.store, time) || --event.left != 0) {
-    return;
+    return false;
   }
   event.left = period;
-  observer_->sample(
-      {access, cpu_, tier, period, time, done > issued ? done - issued : 0});
   const unsigned limit = periods_.limit.load(std::memory_order_relaxed);
-  if (limit == 0 || ++event.taken < limit) return;
+  if (limit == 0 || ++event.taken < limit) return true;
   event.paused = true;
-  observer_->throttle(cpu_, access.store, true, time);
+  event.paused_at = time;  // after its sample
+  return true;
+}
+
+SampledAccess Core::sampled(const Access& access, unsigned tier, Picos issued,
+                            Picos done) const {
+  const unsigned period = (access.store ? periods_.stores : periods_.loads)
+                              .load(std::memory_order_relaxed);
+  return {access,
+          cpu_,
+          tier,
+          period,
+          issued - ahead_,
+          done > issued ? done - issued : 0};
+}
+
+void Core::hit_store(const Access& access) {
+  const unsigned period = periods_.store_hits.load(std::memory_order_relaxed);
+  const bool wanted = observer_ != nullptr && period != 0 &&
+                      periods_.round.load(std::memory_order_relaxed) != 0;
+  if (!wanted) {
+    store_hits_left_ = kLookAgain;
+    return;
+  }
+  if (is_kernel(access.ip) || is_kernel(access.address)) {
+    store_hits_left_ = 1;  // the next of the job's own
+    return;
+  }
+  store_hits_left_ = period;
+  SampledAccess one{access, cpu_, 0, period,
+                    time_at(access.instruction) - ahead_};
+  one.hit = true;
+  observer_->sample(one);
 }
 
 void Core::rest() {
   settle(counters_.instructions);
+  for (unsigned i = 0; i < loads_count_; ++i) retire(loads_[i]);
   loads_count_ = 0;
   stores_begin_ = stores_end_;
   pace_.rest(cpu_);

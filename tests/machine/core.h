@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "tests/machine/kinds.h"
 #include "tests/machine/line_cache.h"
@@ -40,6 +41,8 @@ struct SamplingPeriods {
   std::atomic<unsigned> round{0};
   std::atomic<unsigned> loads{0};  ///< every Nth; 0: none
   std::atomic<unsigned> stores{0};
+  /// Every Nth store that finds its line in the cache; 0: none.
+  std::atomic<unsigned> store_hits{0};
   /// Samples that an event of one core may take in a tick; it then pauses
   /// until the next, as the kernel makes it (perf_event_max_sample_rate).
   /// 0: any number.
@@ -47,7 +50,7 @@ struct SamplingPeriods {
   static constexpr Picos kTick = 4'000'000'000;  // 4 ms: HZ is 250
 };
 
-/// One access that missed the cache.
+/// One access.
 struct Access {
   std::uint64_t address = 0;
   std::uint64_t ip = 0;
@@ -55,14 +58,16 @@ struct Access {
   bool store = false;
 };
 
-/// A sampled miss: the access, and what memory made of it.
-struct SampledMiss {
+/// A sampled access, and what memory made of it.
+struct SampledAccess {
   Access access;
   unsigned cpu = 0;
   unsigned tier = 0;
   unsigned period = 0;
   Picos time = 0;     ///< when it was issued
   Picos latency = 0;  ///< queueing and memory; not what the core waited
+  Picos waited = 0;   ///< what the core waited for it and nothing else
+  bool hit = false;   ///< the cache had its line: nothing else is told
 };
 
 struct TierCounters {
@@ -84,7 +89,8 @@ struct Counters {
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void sample(const SampledMiss& miss) = 0;
+  /// A load's comes when it is retired.
+  virtual void sample(const SampledAccess& one) = 0;
   virtual void count(unsigned cpu, Picos time, const Counters& counters) = 0;
   /// The loads or stores of `cpu` pause, or go on.
   virtual void throttle(unsigned cpu, bool stores, bool pauses, Picos time) = 0;
@@ -119,6 +125,11 @@ class Core {
     return true;
   }
 
+  /// Counts a store that hit; whether it may be one to sample.
+  bool counts_store_hit() { return --store_hits_left_ == 0; }
+  /// It may be: by then `access` has counted.
+  void hit_store(const Access& access);
+
   /// An access that missed, served by `tier`.
   void miss(const Access& access, unsigned tier);
 
@@ -142,6 +153,8 @@ class Core {
     std::uint64_t line;
     std::uint64_t instruction;
     Picos done;
+    Picos waited = 0;
+    bool sampled = false;  // is in unretired_
   };
   struct Fill {
     Picos done = 0;
@@ -153,6 +166,7 @@ class Core {
     unsigned taken = 0;  // in this tick
     Picos tick = 0;
     bool paused = false;
+    Picos paused_at = 0;  // not told yet; 0: told
   };
 
   /// On the links' time line.
@@ -161,15 +175,20 @@ class Core {
            counters_.idle + ahead_;
   }
   void stall(Picos duration);
-  void wait_until(Picos time, std::uint64_t instruction);
+  Picos wait_until(Picos time, std::uint64_t instruction);
+  void retire(const Load& load);
   void settle(std::uint64_t instruction);
   void await_free_load(std::uint64_t instruction);
   void await_free_store(std::uint64_t instruction);
   void await_dependence(std::uint64_t instruction);
   Fill fill(const Access& access, unsigned tier,
             StreamPrefetcher::Stream* stream, Picos not_before);
-  void report(const Access& access, unsigned tier, Picos issued, Picos done);
+  bool is_sampled(const Access& access, Picos issued);
+  SampledAccess sampled(const Access& access, unsigned tier, Picos issued,
+                        Picos done) const;
   bool pauses(SampledEvent& event, bool store, Picos time);
+  void give(const SampledAccess& one);
+  void tell_pause(SampledEvent& event, bool store);
 
   const unsigned cpu_;
   const CoreKind kind_;
@@ -194,6 +213,8 @@ class Core {
   unsigned round_ = 0;
   SampledEvent sampled_loads_;
   SampledEvent sampled_stores_;
+  std::vector<SampledAccess> unretired_;  // sampled loads on their way
+  unsigned store_hits_left_ = 1;          // to the next that may be sampled
   Picos next_count_ = 0;
 };
 

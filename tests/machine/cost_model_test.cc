@@ -27,8 +27,15 @@ class CostModel : public ::testing::Test {
               unsigned cpu = 0) {
     Core& core = *cores_[cpu];
     ++core.instructions();
-    if (store ? core.quick_store(address) : core.quick_load(address)) return;
-    if (core.hit(address, store)) return;
+    const bool hits =
+        (store ? core.quick_store(address) : core.quick_load(address)) ||
+        core.hit(address, store);
+    if (hits) {
+      if (store && core.counts_store_hit()) {
+        core.hit_store({address, 0, core.instructions(), store});
+      }
+      return;
+    }
     core.miss({address, 0, core.instructions(), store}, tier);
   }
   void load(std::uint64_t address, unsigned tier) {
@@ -172,14 +179,16 @@ TEST_F(CostModel, WritesCostMoreThanReadsWhereTheMemorySaysSo) {
 
 TEST_F(CostModel, SampledLatencyRisesUnderLoad) {
   struct Latencies : Observer {
-    void sample(const SampledMiss& miss) override {
-      sum += miss.latency;
+    void sample(const SampledAccess& one) override {
+      sum += one.latency;
+      waited += one.waited;
       ++count_of;
     }
     void count(unsigned, Picos, const Counters&) override {}
     void throttle(unsigned, bool, bool, Picos) override {}
     Picos mean() const { return sum / count_of; }
     Picos sum = 0;
+    Picos waited = 0;
     std::uint64_t count_of = 0;
   };
   Latencies alone;
@@ -195,11 +204,60 @@ TEST_F(CostModel, SampledLatencyRisesUnderLoad) {
   EXPECT_GT(loaded.mean(), latency(1) * 5 / 4);
 }
 
+// By what the core waited for each, a chase is told from a gather, whose loads
+// take as long.
+TEST_F(CostModel, SampledLoadsSayWhatWasWaitedForThem) {
+  struct Waits : Observer {
+    void sample(const SampledAccess& one) override {
+      waited += one.waited;
+      ++loads;
+    }
+    void count(unsigned, Picos, const Counters&) override {}
+    void throttle(unsigned, bool, bool, Picos) override {}
+    Picos waited = 0;
+    unsigned loads = 0;
+  };
+  Waits gathered, chased;
+  periods_.loads = 1;
+  periods_.round = 1;
+  cores_[0] = make_core(0, &gathered);
+  EXPECT_EQ(gather(0, 1000), gathered.waited);
+  EXPECT_LT(gathered.waited, 200 * latency(0));
+  cores_[0] = make_core(0, &chased);
+  EXPECT_EQ(chase(0, 1000), chased.waited);
+  EXPECT_GT(chased.waited, 990 * latency(0));
+  EXPECT_EQ(chased.loads, 1000u);
+  EXPECT_EQ(gathered.loads, 1000u);
+}
+
+TEST_F(CostModel, StoresThatHitAreSampledWhenAsked) {
+  struct Hits : Observer {
+    void sample(const SampledAccess& one) override {
+      ASSERT_TRUE(one.access.store);
+      (one.hit ? hits : misses).push_back(one.access.address);
+    }
+    void count(unsigned, Picos, const Counters&) override {}
+    void throttle(unsigned, bool, bool, Picos) override {}
+    std::vector<std::uint64_t> hits, misses;
+  };
+  Hits seen;
+  cores_[0] = make_core(0, &seen);
+  periods_.stores = 1;
+  periods_.round = 1;
+  for (unsigned i = 0; i < 10'000; ++i) store(kFar + i % 2 * 8, 0);
+  EXPECT_TRUE(seen.hits.empty());
+  periods_.store_hits = 100;
+  for (unsigned i = 0; i < 10'000; ++i) store(kFar + i % 2 * 8, 0);
+  EXPECT_NEAR(static_cast<double>(seen.hits.size()), 95, 6);
+  EXPECT_EQ(seen.hits.front() / kLine, kFar / kLine);
+  EXPECT_EQ(seen.misses.size(), 1u);
+}
+
 TEST_F(CostModel, AnEventThatHasHadItsSamplesPausesUntilTheNextTick) {
   struct Throttles : Observer {
-    void sample(const SampledMiss& miss) override {
+    void sample(const SampledAccess& one) override {
       EXPECT_FALSE(paused);
-      (miss.access.store ? stores : loads) += 1;
+      (one.access.store ? stores : loads) += 1;
     }
     void count(unsigned, Picos, const Counters&) override {}
     void throttle(unsigned, bool of_stores, bool pauses, Picos time) override {

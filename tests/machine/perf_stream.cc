@@ -147,22 +147,29 @@ std::string PerfStream::header(unsigned load_period,
   return out;
 }
 
-std::string PerfStream::sample(const SampledMiss& miss) const {
-  perf_mem_data_src source{data_sources_[miss.tier]};
-  source.mem_op = miss.access.store ? PERF_MEM_OP_STORE : PERF_MEM_OP_LOAD;
+std::string PerfStream::sample(const SampledAccess& one) const {
+  perf_mem_data_src source{data_sources_[one.tier]};
+  if (one.hit) {
+    source.val = 0;
+    source.mem_lvl = PERF_MEM_LVL_L1 | PERF_MEM_LVL_HIT;
+    source.mem_lvl_num = PERF_MEM_LVLNUM_L1;
+  }
+  source.mem_op = one.access.store ? PERF_MEM_OP_STORE : PERF_MEM_OP_LOAD;
   perf_sample_weight weight{};
-  weight.var1_dw = static_cast<std::uint32_t>(miss.latency / core_.per_cycle);
+  weight.var1_dw = static_cast<std::uint32_t>(one.latency / core_.per_cycle);
+  weight.var3_w = static_cast<std::uint16_t>(
+      std::min<Picos>(one.waited / core_.per_cycle, 0xffff));
 
   std::string body;
-  put64(body, id(miss.access.store ? kStores : kLoads, miss.cpu));
-  put64(body, miss.access.ip);
+  put64(body, id(one.access.store ? kStores : kLoads, one.cpu));
+  put64(body, one.access.ip);
   put(body, kUnknown);  // pid: the machine cannot know it
   put(body, kUnknown);  // tid
-  put64(body, nanoseconds(miss.time));
-  put64(body, miss.access.address);
-  put(body, std::uint32_t{miss.cpu});
+  put64(body, nanoseconds(one.time));
+  put64(body, one.access.address);
+  put(body, std::uint32_t{one.cpu});
   put(body, std::uint32_t{0});
-  put64(body, miss.period);
+  put64(body, one.period);
   put64(body, weight.full);
   put64(body, source.val);
   return record(PERF_RECORD_SAMPLE,

@@ -26,7 +26,7 @@ class PerfStream {
   /// What every stream begins with.
   std::string header(unsigned load_period, unsigned store_period) const;
 
-  std::string sample(const SampledMiss& miss) const;
+  std::string sample(const SampledAccess& one) const;
   std::string count(unsigned cpu, Picos time, const Counters& counters) const;
   std::string lost(std::uint64_t records) const;
   std::string throttle(unsigned cpu, bool stores, bool pauses,

@@ -54,14 +54,15 @@ TEST_F(PerfStreamTest, HeaderDeclaresEveryEventWithItsIds) {
 }
 
 TEST_F(PerfStreamTest, SampleCarriesLatencyAndSource) {
-  SampledMiss miss;
-  miss.access = {0x7000'1234'5678, 0x40'1000, 0, true};
-  miss.cpu = 1;
-  miss.tier = 1;
-  miss.period = 199;
-  miss.time = 5'000'000;
-  miss.latency = 333 * 900;
-  const std::string record = stream_->sample(miss);
+  SampledAccess one;
+  one.access = {0x7000'1234'5678, 0x40'1000, 0, true};
+  one.cpu = 1;
+  one.tier = 1;
+  one.period = 199;
+  one.time = 5'000'000;
+  one.latency = 333 * 900;
+  one.waited = 333 * 20;
+  const std::string record = stream_->sample(one);
   EXPECT_EQ(at<perf_event_header>(record, 0).size, record.size());
   EXPECT_EQ(record.size(), 8u + 9 * 8);
   EXPECT_EQ(at<std::uint64_t>(record, 16), 0x40'1000u);
@@ -69,7 +70,7 @@ TEST_F(PerfStreamTest, SampleCarriesLatencyAndSource) {
   EXPECT_EQ(at<std::uint64_t>(record, 32), 5000u);
   EXPECT_EQ(at<std::uint64_t>(record, 40), 0x7000'1234'5678u);
   EXPECT_EQ(at<std::uint32_t>(record, 48), 1u);
-  EXPECT_EQ(at<std::uint64_t>(record, 64), 900u);
+  EXPECT_EQ(at<std::uint64_t>(record, 64), 900u | std::uint64_t{20} << 48);
   const perf_mem_data_src source{at<std::uint64_t>(record, 72)};
   EXPECT_EQ(source.mem_op, unsigned{PERF_MEM_OP_STORE});
   EXPECT_EQ(source.mem_lvl_num, unsigned{PERF_MEM_LVLNUM_PMEM});

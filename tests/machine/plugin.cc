@@ -109,11 +109,20 @@ struct Where {
   pay(cpu, core);
 }
 
+[[gnu::noinline]] void on_store_hit(Core& core, std::uint64_t address,
+                                    void* packed) {
+  const Where where(packed);
+  core.hit_store({address, where.ip, core.instructions() - where.after, true});
+}
+
 [[gnu::noinline]] void look_up(unsigned cpu, QemuMemoryInfo info,
                                std::uint64_t address, void* packed,
                                bool store) {
-  if (!cores[cpu]->hit(address, store)) {
+  Core& core = *cores[cpu];
+  if (!core.hit(address, store)) {
     on_miss(cpu, info, address, packed, store);
+  } else if (store && core.counts_store_hit()) {
+    on_store_hit(core, address, packed);
   }
 }
 
@@ -124,6 +133,7 @@ void on_access(unsigned cpu, QemuMemoryInfo info, std::uint64_t address,
   Core& core = *cores[cpu];
   const bool store = is_store(info);
   if (store ? core.quick_store(address) : core.quick_load(address)) [[likely]] {
+    if (store && core.counts_store_hit()) on_store_hit(core, address, packed);
     return;
   }
   look_up(cpu, info, address, packed, store);

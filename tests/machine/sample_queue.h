@@ -21,7 +21,7 @@ class SampleQueue final : public Observer {
 
   explicit SampleQueue(const PerfStream& stream) : stream_(stream) {}
 
-  void sample(const SampledMiss& miss) override { put(stream_.sample(miss)); }
+  void sample(const SampledAccess& one) override { put(stream_.sample(one)); }
   void count(unsigned cpu, Picos time, const Counters& counters) override {
     put(stream_.count(cpu, time, counters));
   }

@@ -86,8 +86,8 @@ class SampleQueueTest : public ::testing::Test {
       : stream_(std::make_unique<PerfStream>(two_.core, two_.all(), 2)),
         queue_(std::make_unique<SampleQueue>(*stream_)) {}
 
-  static SampledMiss miss(std::uint64_t number, bool store = false) {
-    SampledMiss miss;
+  static SampledAccess miss(std::uint64_t number, bool store = false) {
+    SampledAccess miss;
     miss.access = {0x7f00'0000'0000 + number * 64, 0x40'1000 + number, 0,
                    store};
     miss.cpu = number % 2;
