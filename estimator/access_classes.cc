@@ -173,6 +173,23 @@ std::vector<std::size_t> AccessClasses::look_backs() const {
   return out;
 }
 
+std::vector<double> AccessClasses::waited_ns(const Trace& trace,
+                                             double cycles_per_ns) const {
+  std::vector<double> waited(classes_.size(), 0), accesses = waited;
+  bool told = false;
+  for (const Sample& sample : trace.samples) {
+    const auto c = of(sample);
+    const double period = std::max(sample.period, 1U);
+    waited[c] += period * sample.retire_latency / cycles_per_ns;
+    accesses[c] += period;
+    told |= sample.retire_latency != 0;
+  }
+  for (std::size_t c = 0; c < waited.size(); ++c) {
+    waited[c] = told && accesses[c] > 0 ? waited[c] / accesses[c] : -1;
+  }
+  return waited;
+}
+
 std::vector<Latencies> AccessClasses::latencies(const Trace& trace,
                                                 double cycles_per_ns) const {
   std::vector<Latencies> out(classes_.size());

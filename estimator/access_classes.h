@@ -66,6 +66,11 @@ class AccessClasses {
     classes_[c].back = back;
   }
 
+  /// What the core waited for an access of each class alone, on average, by
+  /// retire latencies; below 0 where the trace has none. Requires:
+  /// cycles_per_ns > 0.
+  std::vector<double> waited_ns(const Trace& trace, double cycles_per_ns) const;
+
   /// Latencies of each class in a trace, as far as they are told. Requires:
   /// cycles_per_ns > 0.
   std::vector<Latencies> latencies(const Trace& trace,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "estimator/neighbours.h"
+#include "estimator/store_hits.h"
 #include "traces/region_index.h"
 
 namespace thermocline {
@@ -89,6 +90,7 @@ ChosenElsewhere::ChosenElsewhere(std::span<const Trace* const> runs,
   for (const Trace* run : runs) {
     std::vector<double> own(objects.size(), 0);
     for (const Sample& sample : run->samples) {
+      if (from_cache(sample)) continue;
       if (const auto object = index.find(sample.address)) own[*object] += 1;
     }
     for (std::size_t o = 0; o < own.size(); ++o) sum[o] += own[o];

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "estimator/access_cost.h"
+#include "estimator/class_work.h"
 #include "estimator/held_squares.h"
 
 namespace thermocline {
@@ -122,6 +123,29 @@ struct Start {
   std::vector<double> hold;
 };
 
+// What was waited for each class alone, and of the rest, computing, what the
+// counters say of it. False: not told.
+bool from_waits(const std::vector<double>& waited_ns,
+                std::span<const ClassWork> work, const AccessClasses& classes,
+                const Normal& normal, std::vector<double>& costs) {
+  double waited = 0, worked = 0, accesses = 0;
+  for (std::size_t c = 0; c < costs.size(); ++c) {
+    const double own = normal.counts[c] * classes.all()[c].period;
+    if (own > 0 && waited_ns[c] < 0) return false;
+    waited += own * std::max(0.0, waited_ns[c]);
+    worked += own * work[c].ns;
+    accesses += own;
+  }
+  if (accesses <= 0) return false;
+  const double rest = std::max(0.0, normal.time - waited);
+  for (std::size_t c = 0; c < costs.size(); ++c) {
+    costs[c] = classes.all()[c].period *
+               (std::max(0.0, waited_ns[c]) +
+                (worked > 0 ? rest * work[c].ns / worked : rest / accesses));
+  }
+  return true;
+}
+
 Start start_of(const Trace& trace, const AccessClasses& classes,
                const Tier& tier, double cycles_per_ns) {
   const auto of = classes.of_samples(trace);
@@ -136,6 +160,14 @@ Start start_of(const Trace& trace, const AccessClasses& classes,
     out.costs.assign(count, 1);  // a machine that does not say
   }
   scale_to_time(out.costs, out.normal, classes);
+  if (from_waits(classes.waited_ns(trace, cycles_per_ns),
+                 class_work(trace, of, count, cycles_per_ns), classes,
+                 out.normal, out.costs)) {
+    for (std::size_t c = 0; c < count; ++c) {
+      out.hold.push_back(kFixed * out.normal.a[c][c]);
+    }
+    return out;
+  }
   const auto alone = runs(of, out.normal.counts);
   for (std::size_t c = 0; c < count; ++c) {
     out.hold.push_back((alone[c] > kRuns ? kHeld : kFixed) *

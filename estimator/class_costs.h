@@ -17,6 +17,9 @@
 // taken to be before it. Time that the links do not explain is the others', not
 // the sequential classes'.
 //
+// Where samples tell their retire latency, nothing needs to be solved: a class
+// costs what was waited for it, and its share of the computing between.
+//
 // One run alone leaves open which of two classes that come together took the
 // time, and two runs may be solved to contradict one another: a class that is
 // cheaper in slow memory, or twenty times dearer. So both are solved at once.

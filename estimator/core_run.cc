@@ -10,7 +10,7 @@ constexpr int kStagger = 23;  // streams do not begin their pages together
 
 }  // namespace
 
-CoreRun::CoreRun(const AccessModel& model, std::span<Latencies> seen)
+CoreRun::CoreRun(const AccessModel& model, std::span<SeenAccesses> seen)
     : model_(model), seen_(seen), progress_(model.shapes.size()) {
   int line = 0;
   for (std::size_t s = 0; s < progress_.size(); ++s) {
@@ -58,33 +58,42 @@ void CoreRun::burst(std::size_t s) {
   owed_instructions_ += shape.instructions * count;
   gathered_ += own.waits;
   if (gathered_ >= model_.together) work();
-  now_ = std::max(now_, result_at_);
+  wait_until(result_at_, result_of_);
   accesses_ += count;
+  if (!seen_.empty()) seen_[s].count += count;
   result_at_ = 0;
   double done = 0;
   for (std::size_t i = 0; i < own.waits; ++i) {
     const std::size_t tier = own.waiting[i];
     if (shape.sequential) {
-      done = stream(shape, own, tier);
+      done = stream(s, tier);
     } else if (shape.store) {
       done = fetch(shape, own, tier);
     } else {
       done = load(s, tier);
     }
     if (shape.store) {
-      post(done);
+      post(done, s);
       continue;
     }
     if (flights_end_ - flights_begin_ == kFlights) {
-      now_ = std::max(now_, flights_[flights_begin_++ % kFlights].done);
+      const Flight& oldest = flights_[flights_begin_++ % kFlights];
+      wait_until(oldest.done, oldest.shape);
     }
-    flights_[flights_end_++ % kFlights] = {done, instructions_};
+    flights_[flights_end_++ % kFlights] = {done, instructions_, s};
   }
   own.waits = 0;
   own.needed += shape.needed;
   if (own.needed < 1) return;
   own.needed -= 1;
   result_at_ = done;
+  result_of_ = s;
+}
+
+void CoreRun::wait_until(double time, std::size_t shape) {
+  if (time <= now_) return;
+  if (!seen_.empty()) seen_[shape].waited += time - now_;
+  now_ = time;
 }
 
 // Computes, beside loads in flight. In order: what is a window behind must
@@ -97,7 +106,7 @@ void CoreRun::work() {
   while (flights_begin_ != flights_end_) {
     const Flight& oldest = flights_[flights_begin_ % kFlights];
     if (oldest.at > instructions_ - kWindowInstructions) break;
-    now_ = std::max(now_, oldest.done);
+    wait_until(oldest.done, oldest.shape);
     ++flights_begin_;
   }
 }
@@ -117,26 +126,29 @@ double CoreRun::fetch(const AccessShape& shape, Progress& own,
 }
 
 // Waits for one.
-double& CoreRun::free_load_buffer() {
-  double& buffer = *std::min_element(loads_.begin(), loads_.end());
-  now_ = std::max(now_, buffer);
+CoreRun::Buffer& CoreRun::free_load_buffer() {
+  Buffer& buffer = *std::min_element(
+      loads_.begin(), loads_.end(),
+      [](const Buffer& a, const Buffer& b) { return a.free < b.free; });
+  wait_until(buffer.free, buffer.shape);
   return buffer;
 }
 
-double CoreRun::take_load_buffer(const AccessShape& shape, Progress& own,
-                                 std::size_t tier) {
-  double& buffer = free_load_buffer();
-  return buffer = fetch(shape, own, tier);
+double CoreRun::take_load_buffer(std::size_t s, std::size_t tier) {
+  Buffer& buffer = free_load_buffer();
+  buffer = {fetch(model_.shapes[s], progress_[s], tier), s};
+  return buffer.free;
 }
 
 double CoreRun::load(std::size_t s, std::size_t tier) {
-  const double done = take_load_buffer(model_.shapes[s], progress_[s], tier);
-  if (!seen_.empty()) seen_[s].add(done - now_);
+  const double done = take_load_buffer(s, tier);
+  if (!seen_.empty()) seen_[s].latency.add(done - now_);
   return done;
 }
 
-double CoreRun::stream(const AccessShape& shape, Progress& own,
-                       std::size_t tier) {
+double CoreRun::stream(std::size_t s, std::size_t tier) {
+  const AccessShape& shape = model_.shapes[s];
+  Progress& own = progress_[s];
   Cursor& cursor = own.cursors[own.turn++ % own.cursors.size()];
   const int line = cursor.line;
   if (line == 0) cursor.fetched = -1;
@@ -144,12 +156,11 @@ double CoreRun::stream(const AccessShape& shape, Progress& own,
   if (line <= cursor.fetched) {
     done = cursor.ready[static_cast<std::size_t>(line)];
     if (!shape.store && done > now_) {  // on its way
-      double& buffer = free_load_buffer();
-      buffer = std::max(done, now_);
+      Buffer& buffer = free_load_buffer();
+      buffer = {std::max(done, now_), s};
     }
   } else {
-    done = shape.store ? fetch(shape, own, tier)
-                       : take_load_buffer(shape, own, tier);
+    done = shape.store ? fetch(shape, own, tier) : take_load_buffer(s, tier);
     cursor.fetched = line;
   }
   const int reach = std::min(line + std::min(kAhead, 2 * line), kPageLines - 1);
@@ -162,8 +173,8 @@ double CoreRun::stream(const AccessShape& shape, Progress& own,
   return done;
 }
 
-void CoreRun::post(double done) {
-  now_ = std::max(now_, stores_[store_]);
+void CoreRun::post(double done, std::size_t shape) {
+  wait_until(stores_[store_], shape);
   drained_ = std::max(drained_, done);
   stores_[store_] = drained_;
   store_ = (store_ + 1) % kStores;

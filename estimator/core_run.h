@@ -69,11 +69,17 @@ struct Step {
   std::uint16_t tier = 0;  // less than kMostLinks
 };
 
+// What a PMU would see of the accesses of one shape.
+struct SeenAccesses {
+  Latencies latency;  // of loads that nothing fetched ahead
+  double waited = 0;  // ns for which the core waited for one of them alone
+  double count = 0;
+};
+
 class CoreRun {
  public:
-  /// `model` outlives it. `seen`, by shape, gets the latencies of loads
-  /// that nothing fetched ahead; empty: not wanted.
-  explicit CoreRun(const AccessModel& model, std::span<Latencies> seen = {});
+  /// `model` outlives it. `seen` is by shape; empty: not wanted.
+  explicit CoreRun(const AccessModel& model, std::span<SeenAccesses> seen = {});
 
   /// So many passes over the steps, each in another order.
   void run(std::span<Step> steps, int passes);
@@ -90,6 +96,11 @@ class CoreRun {
   struct Flight {  // a load on its way
     double done = 0;
     double at = 0;  // instructions
+    std::size_t shape = 0;
+  };
+  struct Buffer {  // of a load
+    double free = 0;
+    std::size_t shape = 0;
   };
   struct Cursor {                            // of one stream
     std::array<double, kPageLines> ready{};  // by line of the page
@@ -112,14 +123,14 @@ class CoreRun {
   void work();
   double fetch(const AccessShape& shape, Progress& own, std::size_t tier);
   double load(std::size_t shape, std::size_t tier);
-  double stream(const AccessShape& shape, Progress& own, std::size_t tier);
-  double& free_load_buffer();
-  double take_load_buffer(const AccessShape& shape, Progress& own,
-                          std::size_t tier);
-  void post(double done);
+  double stream(std::size_t shape, std::size_t tier);
+  void wait_until(double time, std::size_t shape);
+  Buffer& free_load_buffer();
+  double take_load_buffer(std::size_t shape, std::size_t tier);
+  void post(double done, std::size_t shape);
 
   const AccessModel& model_;
-  std::span<Latencies> seen_;
+  std::span<SeenAccesses> seen_;
   std::vector<Progress> progress_;
   double now_ = 0;
   double instructions_ = 0;
@@ -127,9 +138,10 @@ class CoreRun {
   double owed_ns_ = 0;
   double owed_instructions_ = 0;
   double result_at_ = 0;  // the next access waits for it
+  std::size_t result_of_ = 0;
   double accesses_ = 0;
   ByTier link_free_{};
-  std::array<double, kLoads> loads_{};    // when each buffer is free
+  std::array<Buffer, kLoads> loads_{};
   std::array<double, kStores> stores_{};  // a ring
   std::size_t store_ = 0;
   double drained_ = 0;

@@ -237,9 +237,9 @@ Result<Differential> Differential::from_ends(Parts parts,
     const bool whole = r == 0;
     const Machine machine =
         whole ? ends.machine : with_tiers(ends.machine, tiers[r]);
-    auto costs = pair_costs(run_of(r), run_of(last),
-                            whole ? between : std::span<const TierRun>(),
-                            machine, ends.regions, options.overlap && whole);
+    auto costs = pair_costs(
+        run_of(r), run_of(last), whole ? between : std::span<const TierRun>(),
+        machine, ends.regions, ends.store_hits, options.overlap && whole);
     const Tally by_slow = tally(slow, cuts, ends.regions, costs.slow);
     const Tally by_fast = tally(fast, fast_cuts, ends.regions, costs.fast);
     const Weigh alike = by_accesses(store_weight(machine));

@@ -1,8 +1,10 @@
 #include "estimator/endpoints.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "estimator/alignment.h"
+#include "estimator/store_hits.h"
 #include "estimator/streams.h"
 
 namespace thermocline {
@@ -89,6 +91,17 @@ const Trace* keep(Endpoints& out, Trace trace) {
   return out.made.back().get();
 }
 
+Status leave_caches_out(Endpoints& out, NamedRun& run) {
+  const auto& samples = run.trace->samples;
+  if (std::none_of(samples.begin(), samples.end(), from_cache)) return {};
+  const auto hits = store_hits(*run.trace);
+  out.store_hits.insert(out.store_hits.end(), hits.begin(), hits.end());
+  run.trace = keep(out, from_memory(*run.trace));
+  if (!run.trace->samples.empty()) return {};
+  return invalid("the " + run.name +
+                 " trace holds no samples but of caches; record misses");
+}
+
 // What prefetchers fetched unseen (streams.h), each run's beside the last
 // one's; the last one's beside the first's.
 void put_lines_back(Endpoints& out) {
@@ -155,6 +168,7 @@ Result<Endpoints> Endpoints::of(std::span<const NamedRun> runs,
                 .regions = RegionMap(options.region_bytes),
                 .phases = {},
                 .cuts = {},
+                .store_hits = {},
                 .made = {}};
   for (NamedRun& run : out.runs) {
     if (auto ok = check_tiers(out.machine, run); !ok) return ok.error();
@@ -166,6 +180,7 @@ Result<Endpoints> Endpoints::of(std::span<const NamedRun> runs,
       }
     }
     for (const Mapping& mapping : run.trace->mappings) out.regions.add(mapping);
+    if (auto ok = leave_caches_out(out, run); !ok) return ok.error();
   }
   if (auto ok = cut(out, options); !ok) return ok.error();
   return out;

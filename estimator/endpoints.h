@@ -4,6 +4,7 @@
 // They must be of one command, clock and machine; addresses become those of the
 // first one (alignment.h), phases are matched (phases.h), what prefetchers hid
 // of two runs or more is put back (streams.h), and windows are cut (windows.h).
+// Samples that a cache served are left out (store_hits.h).
 // One trace alone is a case of it.
 //
 // Thread safety: plain value. Ownership: borrows the traces that it is made of,
@@ -26,7 +27,8 @@ struct Endpoints {
   std::vector<NamedRun> runs;  // in the order given; the fastest tier's last
   RegionMap regions;           // of the first, and of others that did not move
   std::vector<PhaseWindows> phases;
-  std::vector<WindowCuts> cuts;  // by run
+  std::vector<WindowCuts> cuts;    // by run
+  std::vector<Sample> store_hits;  // of all runs; they have no others
   // What runs refer to that is not as given: other addresses, lines put back.
   std::vector<std::unique_ptr<Trace>> made;
 

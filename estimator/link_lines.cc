@@ -98,7 +98,8 @@ std::vector<double> solve(const Normal& normal, const std::vector<double>& b,
 }  // namespace
 
 void learn_link_lines(const Trace& slow, const Trace& fast,
-                      const Machine& machine, AccessClasses& classes) {
+                      const Machine& machine, AccessClasses& classes,
+                      const std::vector<double>& written) {
   Normal normal(classes.all().size());
   gather(slow, classes, normal);
   gather(fast, classes, normal);
@@ -128,7 +129,12 @@ void learn_link_lines(const Trace& slow, const Trace& fast,
   }
   lines = solve(normal, normal.read, lines, held);
   // None goes back more than once.
-  back = solve(normal, normal.written, back, held_back, lines);
+  auto most = lines;
+  for (std::size_t c = 0; c < written.size(); ++c) {
+    if (classes.all()[c].store) continue;
+    back[c] = most[c] = lines[c] * written[c];
+  }
+  back = solve(normal, normal.written, back, held_back, most);
   for (std::size_t c = 0; c < lines.size(); ++c) {
     classes.set_lines(c, lines[c], back[c]);
   }

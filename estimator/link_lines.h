@@ -14,6 +14,8 @@
 // Thread safety: a pure function.
 #pragma once
 
+#include <vector>
+
 #include "estimator/access_classes.h"
 #include "estimator/machine.h"
 #include "traces/trace.h"
@@ -21,9 +23,12 @@
 namespace thermocline {
 
 /// Sets lines and back of each class. `slow` and `fast` ran all in the
-/// machine's slowest and fastest tier. Without counters of lines, or with too
-/// few of them, nothing is changed. Cost: O(samples + readings * classes^2).
+/// machine's slowest and fastest tier; `written`, by class, is what part of its
+/// lines can be dirty (store_hits.h); empty: not known. Without counters of
+/// lines, or with too few of them, nothing is changed. Cost: O(samples +
+/// readings * classes^2).
 void learn_link_lines(const Trace& slow, const Trace& fast,
-                      const Machine& machine, AccessClasses& classes);
+                      const Machine& machine, AccessClasses& classes,
+                      const std::vector<double>& written = {});
 
 }  // namespace thermocline

@@ -22,7 +22,7 @@ class MixedRun {
  public:
   /// `passes` over each group of samples. Model and spans outlive it.
   MixedRun(const AccessModel& model, std::span<const std::uint32_t> company,
-           int passes, std::span<Latencies> seen = {})
+           int passes, std::span<SeenAccesses> seen = {})
       : core_(model, seen), company_(company), passes_(passes) {
     steps_.reserve(kGroup);
   }

@@ -9,6 +9,7 @@
 #include "estimator/class_mixing.h"
 #include "estimator/link_lines.h"
 #include "estimator/shape_fit.h"
+#include "estimator/store_hits.h"
 
 namespace thermocline {
 namespace {
@@ -21,6 +22,7 @@ struct Run {
   std::vector<double> cost;     // of a sample
   std::vector<double> samples;  // how many
   std::vector<Latencies> latency;
+  std::vector<double> waited_ns;
   double total(std::size_t c) const { return cost[c] * samples[c]; }
 };
 
@@ -32,6 +34,7 @@ Run look_at(const Trace& trace, const AccessClasses& classes,
   run.samples.assign(count, 0);
   for (const Sample& sample : trace.samples) ++run.samples[classes.of(sample)];
   run.latency = classes.latencies(trace, cycles_per_ns);
+  run.waited_ns = classes.waited_ns(trace, cycles_per_ns);
   return run;
 }
 
@@ -57,7 +60,8 @@ std::vector<ClassTimes> times_of(const AccessClasses& classes, const Run& slow,
         slow.samples[c] > 0 ? fast.samples[c] / slow.samples[c] : 0;
     out.push_back({{fast.cost[c] * in_fast, slow.cost[c]},
                    {fast.latency[c], slow.latency[c]},
-                   slow.samples[c]});
+                   slow.samples[c],
+                   {fast.waited_ns[c], slow.waited_ns[c]}});
   }
   return out;
 }
@@ -138,9 +142,14 @@ Savings savings_of(std::span<const TierRun> runs, const AccessClasses& classes,
 
 PairCosts pair_costs(const TierRun& slow, const TierRun& fast,
                      std::span<const TierRun> between, const Machine& machine,
-                     const RegionMap& regions, bool overlap) {
+                     const RegionMap& regions,
+                     const std::vector<Sample>& store_hits, bool overlap) {
   AccessClasses learned(*slow.trace, *fast.trace);
-  learn_link_lines(*slow.trace, *fast.trace, machine, learned);
+  std::vector<double> written;
+  if (!store_hits.empty()) {
+    written = written_share(learned, *slow.trace, *fast.trace, store_hits);
+  }
+  learn_link_lines(*slow.trace, *fast.trace, machine, learned, written);
   const auto classes =
       std::make_shared<const AccessClasses>(std::move(learned));
   if (!classes->known()) {

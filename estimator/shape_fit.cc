@@ -6,7 +6,7 @@
 
 #include "estimator/access_cost.h"
 #include "estimator/class_costs.h"
-#include "estimator/counter_readings.h"
+#include "estimator/class_work.h"
 #include "estimator/mixed_run.h"
 #include "estimator/sample_order.h"
 
@@ -17,47 +17,24 @@ constexpr std::array<std::size_t, 12> kBursts{1,  2,  3,  4,  6,  8,
                                               12, 16, 24, 32, 48, kMostBurst};
 constexpr std::size_t kParts = 24;  // of the mixture, that are run
 constexpr std::size_t kPartSamples = 64;
+constexpr double kGolden = 0.618033988749895;  // its multiples lie anywhere
 constexpr int kPasses = 8;
 constexpr int kRounds = 6;            // of the descent
 constexpr double kFirstStep = 0.2;    // of `needed`
 constexpr double kStepShrinks = 0.7;  // each round
 constexpr int kHalvings = 14;
+constexpr std::size_t kSearched = 4;  // classes, those of most time
 // Of what is off by about as much, the shorter bursts are taken: for each
 // doubling. Likewise what is not needed, of a sequential class.
 constexpr double kPlain = 0.012;
-constexpr double kUnneeded = 0.06;
+constexpr double kUnneeded = 0.06;    // unless waits are told
 constexpr double kUneven = 0.3;       // weight of how much latencies differ
 constexpr double kWorthwhile = 0.01;  // share of the samples
-constexpr std::array<std::size_t, 5> kTogether{1, 2, 4, 8, 16};
+constexpr std::array<std::size_t, 7> kTogether{1, 2, 4, 8, 16, 64, 256};
+constexpr std::size_t kMany = 16;
 // An account that is off by so much more weighs 1 / e; by far less, nothing.
 constexpr double kBelieved = 0.02;
 constexpr double kLeastWeight = 0.05;
-
-// What the counters say of a class between two of its accesses.
-void learn_work(const Trace& trace, std::span<const std::uint32_t> of_sample,
-                double cycles_per_ns, std::vector<AccessShape>& shapes) {
-  std::vector<double> work(shapes.size(), 0), instructions = work, seen = work;
-  std::vector<double> here(shapes.size());
-  for (const auto& one : counter_readings(trace, 1)) {
-    std::fill(here.begin(), here.end(), 0);
-    double accesses = 0;
-    for (std::size_t s = one.first; s < one.last; ++s) {
-      here[of_sample[s]] += 1;
-      accesses += std::max(trace.samples[s].period, 1U);
-    }
-    const double busy = std::max(0.0, one.cycles - one.stall_cycles);
-    for (std::size_t c = 0; c < shapes.size(); ++c) {
-      work[c] += here[c] * busy / cycles_per_ns / accesses;
-      instructions[c] += here[c] * one.instructions / accesses;
-      seen[c] += here[c];
-    }
-  }
-  for (std::size_t c = 0; c < shapes.size(); ++c) {
-    if (seen[c] <= 0 || instructions[c] <= 0) continue;
-    shapes[c].work_ns = work[c] / seen[c];
-    shapes[c].instructions = instructions[c] / seen[c];
-  }
-}
 
 AccessShape shape_of(const AccessClass& what, const Machine& machine) {
   AccessShape shape;
@@ -93,7 +70,14 @@ class Fit {
         times_(times),
         mixture_(mixture),
         tiers_{0, static_cast<std::uint16_t>(slowest)} {
-    for (const ClassTimes& one : times_) samples_ += one.samples;
+    double accesses = 0;
+    for (std::size_t c = 0; c < times_.size(); ++c) {
+      samples_ += times_[c].samples;
+      waits_told_ |= times_[c].waited_ns[1] >= 0;
+      accesses_.push_back(times_[c].samples * classes.all()[c].period);
+      accesses += accesses_.back();
+    }
+    for (double& share : accesses_) share /= std::max(accesses, 1.0);
     for (std::size_t c = 0; c < model_.shapes.size(); ++c) {
       const auto& shape = model_.shapes[c];
       if (shape.store) continue;
@@ -116,6 +100,12 @@ class Fit {
     for (const std::size_t together : kTogether) {
       model_ = {first, together};
       begin(classes);
+      // Without waits, what is far from the best start only looks as good.
+      if (waits_told_) {
+        for (std::size_t i = 0; i < std::min(free_.size(), kSearched); ++i) {
+          search(free_[i]);
+        }
+      }
       double step = kFirstStep;
       for (int round = 0; round < kRounds; ++round, step *= kStepShrinks) {
         for (const std::size_t c : free_) descend(c, step);
@@ -123,6 +113,11 @@ class Fit {
       found.push_back(model_);
       offs.push_back(least_);
       if (!told_) break;  // nothing that differs by it
+      // So many only where it gets better and better.
+      if (together >= kMany &&
+          least_ > *std::min_element(offs.begin(), offs.end())) {
+        break;
+      }
     }
     return weighed(std::move(found), offs);
   }
@@ -145,9 +140,15 @@ class Fit {
   // Parts of the mixture, evenly spread.
   void cut(const AccessClasses& classes) {
     const auto& all = mixture_.of_sample;
-    const std::size_t apart =
-        std::max(kPartSamples, all.size() / kParts / kGroup * kGroup);
-    for (std::size_t at = 0; at < all.size(); at += apart) {
+    const std::size_t apart = std::max(kPartSamples, all.size() / kParts);
+    double later = 0;
+    for (std::size_t from = 0; from < all.size(); from += apart) {
+      // Not evenly: jobs repeat themselves.
+      later = std::fmod(later + kGolden, 1);
+      const std::size_t at =
+          from + static_cast<std::size_t>(
+                     later * static_cast<double>(apart - kPartSamples));
+      if (at >= all.size()) break;
       const std::size_t end = std::min(at + kPartSamples, all.size());
       Part part{{all.begin() + static_cast<std::ptrdiff_t>(at),
                  all.begin() + static_cast<std::ptrdiff_t>(end)},
@@ -167,7 +168,7 @@ class Fit {
   // How far a core run is off: squares of logarithms.
   double off() const {
     std::array<double, 2> run{}, real{};
-    std::array<std::vector<Latencies>, 2> seen;
+    std::array<std::vector<SeenAccesses>, 2> seen;
     for (std::size_t t = 0; t < 2; ++t) {
       seen[t].resize(model_.shapes.size());
       for (const Part& part : parts_) {
@@ -187,17 +188,23 @@ class Fit {
         if (t == 0) {
           sum += times_[c].samples / samples_ *
                  (shape.sequential
-                      ? kUnneeded * shape.needed
+                      ? (waits_told_ ? 0 : kUnneeded) * shape.needed
                       : kPlain * std::log2(static_cast<double>(shape.burst)));
         }
+        const double waited = times_[c].waited_ns[t];
+        if (waited >= 0 && seen[t][c].count > 0 && real[t] > 0) {
+          const double each = real[t] / static_cast<double>(parts_.size());
+          const double off = seen[t][c].waited / seen[t][c].count - waited;
+          sum += square(accesses_[c] * off / each);
+        }
+        const Latencies& latency = seen[t][c].latency;
         const Latencies& told = times_[c].latency[t];
-        if (seen[t][c].count <= 0 || told.count <= 0) continue;
+        if (latency.count <= 0 || told.count <= 0) continue;
         // In fast memory chance events outweigh the queue.
         const double uneven =
-            t == 0 ? 0
-                   : (seen[t][c].deviation() - told.deviation()) / told.mean();
+            t == 0 ? 0 : (latency.deviation() - told.deviation()) / told.mean();
         sum += times_[c].samples / samples_ *
-               (square(std::log(seen[t][c].mean() / told.mean())) +
+               (square(std::log(latency.mean() / told.mean())) +
                 kUneven * square(uneven));
       }
     }
@@ -256,6 +263,14 @@ class Fit {
     model_.shapes = best;
   }
 
+  // All bursts of one class, the others being as they are.
+  void search(std::size_t c) {
+    if (model_.shapes[c].sequential) return;
+    for (const std::size_t burst : kBursts) {
+      for (const double needed : {0.0, 0.5, 1.0}) try_shape(c, burst, needed);
+    }
+  }
+
   void descend(std::size_t c, double step) {
     const auto burst =
         std::find(kBursts.begin(), kBursts.end(), model_.shapes[c].burst);
@@ -291,7 +306,9 @@ class Fit {
   std::vector<std::size_t> free_;       // classes whose shape is looked for
   std::vector<Part> parts_;
   double samples_ = 0;
-  bool told_ = false;  // whether loads tell their latency
+  std::vector<double> accesses_;  // share of each class
+  bool waits_told_ = false;       // what was waited for an access alone
+  bool told_ = false;             // whether loads tell their latency
   double least_ = 0;
 };
 
@@ -309,7 +326,13 @@ std::vector<AccessModel> fit_shapes(const Trace& slow,
     shapes.push_back(shape_of(what, machine));
     shapes.back().weight = what.period / most;
   }
-  learn_work(slow, mixture.of_sample, machine.cycles_per_ns, shapes);
+  const auto work =
+      class_work(slow, mixture.of_sample, shapes.size(), machine.cycles_per_ns);
+  for (std::size_t c = 0; c < shapes.size(); ++c) {
+    if (work[c].instructions <= 0) continue;
+    shapes[c].work_ns = work[c].ns;
+    shapes[c].instructions = work[c].instructions;
+  }
   return Fit(std::move(shapes), classes, times, mixture,
              machine.tiers.size() - 1)
       .all(classes);

@@ -9,12 +9,16 @@
 // burst waits behind its own kind, one that is needed meets an idle link. Of a
 // sequential class only those are waited for that nothing fetched ahead, at the
 // beginning of a page; whether the next access needs them (of an index, what it
-// points to) is chosen likewise, in doubt for no.
+// points to) is chosen likewise, in doubt for no. Where samples tell their
+// retire latency, the core must wait for each class as long as was waited for
+// it, too: that tells a load that everything waits for from one that nothing
+// does, where both find the link idle.
 //
 // How many accesses of several classes come together before the job computes,
-// the runs do not tell: accounts with one to sixteen explain them about as
-// well, and differ in what mixes take. So all are kept that do, and weigh by
-// how well. Nothing is fitted on mixed placements.
+// the runs do not tell: accounts with one to sixteen (of more, while that
+// explains them better) explain them about as well, and differ in what mixes
+// take. So all are kept that do, and weigh by how well. Nothing is fitted on
+// mixed placements.
 //
 // Thread safety: a pure function. Units: nanoseconds.
 #pragma once
@@ -34,6 +38,9 @@ struct ClassTimes {
   std::array<double, 2> sample_ns{};   // what a sample of the slow run takes
   std::array<Latencies, 2> latency{};  // of its loads; none: not told
   double samples = 0;                  // of the slow run
+  // What the core waited for an access alone (retire latency); below 0: not
+  // told.
+  std::array<double, 2> waited_ns{-1, -1};
 };
 
 // The slow run's samples as steps; company by class (class_mixing.h).

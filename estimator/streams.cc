@@ -42,13 +42,42 @@ std::vector<Gap> gaps_of(const Trace& trace, const AccessClasses& classes) {
   return gaps;
 }
 
+// By class, the largest share of its unseen lines: of stores no more than lines
+// went back, for each that was written does so.
+std::vector<double> room_by_writes(const Trace& trace,
+                                   std::span<const Gap> gaps,
+                                   const AccessClasses& classes) {
+  double written = 0, seen = 0, unseen = 0;
+  bool told = false;
+  for (const auto& one : counter_readings(trace, kEnoughSamples)) {
+    told = told || one.lines_told;
+    written += one.lines_written;
+    for (std::size_t s = one.first; s < one.last; ++s) {
+      const Sample& sample = trace.samples[s];
+      if (sample.access != Access::kStore) continue;
+      seen += std::max(sample.period, 1U);
+    }
+  }
+  for (const Gap& gap : gaps) {
+    if (classes.all()[gap.what].store) unseen += std::max(gap.unseen, 0.0);
+  }
+  std::vector<double> room(classes.all().size(), 1);
+  if (!told || unseen <= 0) return room;
+  for (std::size_t c = 0; c < room.size(); ++c) {
+    if (!classes.all()[c].store) continue;
+    room[c] = std::clamp((written - seen) / unseen, 0.0, 1.0);
+  }
+  return room;
+}
+
 // By class, the share of its unseen lines that the controller's counters leave
 // room for. Where each of several arrays is filled here and there (a radix
 // sort's buckets), the way between two samples says nothing.
 std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
-                               std::size_t classes) {
-  std::vector<std::vector<double>> a(classes, std::vector<double>(classes, 0));
-  std::vector<double> b(classes, 0), x(classes);
+                               const AccessClasses& classes) {
+  const std::size_t kinds = classes.all().size();
+  std::vector<std::vector<double>> a(kinds, std::vector<double>(kinds, 0));
+  std::vector<double> b(kinds, 0), x(kinds);
   auto gap = gaps.begin();
   for (const auto& one : counter_readings(trace, kEnoughSamples)) {
     if (!one.lines_told) continue;
@@ -60,16 +89,16 @@ std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
     for (; gap != gaps.end() && gap->to < one.last; ++gap) {
       if (gap->to >= one.first) x[gap->what] += gap->unseen;
     }
-    for (std::size_t c = 0; c < classes; ++c) {
-      for (std::size_t d = 0; d < classes; ++d) a[c][d] += x[c] * x[d];
+    for (std::size_t c = 0; c < kinds; ++c) {
+      for (std::size_t d = 0; d < kinds; ++d) a[c][d] += x[c] * x[d];
       b[c] += x[c] * std::max(left, 0.0);
     }
   }
   double most = 0;
-  for (std::size_t c = 0; c < classes; ++c) most = std::max(most, a[c][c]);
-  const std::vector<double> all(classes, 1);
-  return held_squares(a, b, all, std::vector<double>(classes, kHeld * most),
-                      kSweeps, all);
+  for (std::size_t c = 0; c < kinds; ++c) most = std::max(most, a[c][c]);
+  const auto at_most = room_by_writes(trace, gaps, classes);
+  return held_squares(a, b, at_most, std::vector<double>(kinds, kHeld * most),
+                      kSweeps, at_most);
 }
 
 // The sample that stands `part` of the way through the gap.
@@ -83,6 +112,7 @@ Sample between(const Sample& from, const Sample& to, double part) {
   one.address =
       from.address + static_cast<Address>(mix(from.address, to.address));
   one.latency = 0;
+  one.retire_latency = 0;
   return one;
 }
 
@@ -90,7 +120,7 @@ Sample between(const Sample& from, const Sample& to, double part) {
 
 Trace restore(const Trace& trace, const AccessClasses& classes) {
   auto gaps = gaps_of(trace, classes);
-  const auto share = believable(trace, gaps, classes.all().size());
+  const auto share = believable(trace, gaps, classes);
   double wanted = 0;
   for (Gap& gap : gaps) {
     gap.unseen *= share[gap.what];

@@ -19,6 +19,7 @@
 
 #include "estimator/denoyelle.h"
 #include "estimator/differential.h"
+#include "estimator/store_hits.h"
 #include "tests/bench/mixed_placements.h"
 #include "traces/trace_file.h"
 
@@ -86,7 +87,8 @@ std::vector<NamedSpan> arrays_in(const std::string& path) {
 void plan(const std::string& slow, const std::string& arrays,
           const std::string& to) {
   Json all = Json::array();
-  for (const auto& one : mixed_placements(arrays_in(arrays), load(slow))) {
+  const Trace misses = from_memory(load(slow));
+  for (const auto& one : mixed_placements(arrays_in(arrays), misses)) {
     all.push_back(one.to_json());
   }
   std::ofstream(to) << all.dump() << "\n";
@@ -138,17 +140,30 @@ Trace without_instructions(Trace trace) {
   return trace;
 }
 
+// As processors give it whose samples tell neither what was waited for an
+// access alone nor which stores hit.
+Trace of_older_processor(const Trace& trace) {
+  Trace out = from_memory(trace);
+  for (Sample& sample : out.samples) sample.retire_latency = 0;
+  return out;
+}
+
 void score(const std::string& slow_path, const std::string& fast_path,
            const std::string& placements_path) {
   const Trace slow = load(slow_path);
   const Trace fast = load(fast_path);
-  const auto theirs = published(slow, fast);
+  const Trace older_slow = of_older_processor(slow);
+  const Trace older_fast = of_older_processor(fast);
+  const auto theirs = published(older_slow, older_fast);
   // Regions of one page, for so finely are pages placed.
-  const auto ours = must(Differential::from_pair(
-      slow, fast, {.windows = 100, .region_bytes = slow.info.page_bytes}));
-  const auto blind = must(Differential::from_pair(
-      without_instructions(slow), without_instructions(fast),
-      {.windows = 100, .region_bytes = slow.info.page_bytes}));
+  const Differential::Options options{.windows = 100,
+                                      .region_bytes = slow.info.page_bytes};
+  const auto ours = must(Differential::from_pair(slow, fast, options));
+  const auto older =
+      must(Differential::from_pair(older_slow, older_fast, options));
+  const auto blind =
+      must(Differential::from_pair(without_instructions(older_slow),
+                                   without_instructions(older_fast), options));
   const auto slow_ns = static_cast<double>(slow.run_ns());
   const auto fast_ns = static_cast<double>(fast.run_ns());
   std::ifstream file(placements_path);
@@ -160,6 +175,7 @@ void score(const std::string& slow_path, const std::string& fast_path,
     const auto tiers = tiers_of(ours, placement);
     Json estimates = {
         {"ours", ours.total_ns(tiers)},
+        {"ours, older", older.total_ns(tiers)},
         {"ours, blind", blind.total_ns(tiers)},
         {"byte share", slow_ns + (fast_ns - slow_ns) * placement.share},
         {"endpoint mean", (slow_ns + fast_ns) / 2}};
@@ -171,13 +187,14 @@ void score(const std::string& slow_path, const std::string& fast_path,
                    {"share", placement.share},
                    {"error_bars_ns",
                     {{"ours", *ours.error_ns(tiers)},
+                     {"ours, older", *older.error_ns(tiers)},
                      {"ours, blind", *blind.error_ns(tiers)}}},
                    {"estimates_ns", std::move(estimates)}});
   }
   std::cout << Json{{"slow_ns", slow_ns},
                     {"fast_ns", fast_ns},
-                    {"slow_samples", slow.samples.size()},
-                    {"fast_samples", fast.samples.size()},
+                    {"slow_samples", older_slow.samples.size()},
+                    {"fast_samples", older_fast.samples.size()},
                     {"lost", slow.lost() + fast.lost()},
                     {"placements", std::move(out)}}
             << "\n";

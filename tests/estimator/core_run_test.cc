@@ -51,7 +51,7 @@ struct Placed {
 };
 
 double ns_per_access(const std::vector<Placed>& all,
-                     std::vector<Latencies>* seen = nullptr) {
+                     std::vector<SeenAccesses>* seen = nullptr) {
   AccessModel model;
   std::vector<Step> steps;
   for (const Placed& one : all) {
@@ -62,7 +62,7 @@ double ns_per_access(const std::vector<Placed>& all,
   }
   if (seen != nullptr) seen->assign(model.shapes.size(), {});
   CoreRun core(model,
-               seen != nullptr ? std::span(*seen) : std::span<Latencies>());
+               seen != nullptr ? std::span(*seen) : std::span<SeenAccesses>());
   core.run(steps, 20);
   const double before = core.now(), accesses = core.accesses();
   core.run(steps, 200);
@@ -112,19 +112,32 @@ TEST(CoreRun, StoresArePostedUntilTheLinkIsFull) {
   EXPECT_NEAR(ns_per_access({{store(), 0, 16}}), 25, 1);
 }
 
+// Of a chase, the core waits for each; of others for those that fill the
+// window.
+TEST(CoreRun, WhatWasWaitedForIsTold) {
+  std::vector<SeenAccesses> seen;
+  const double alone = ns_per_access({{chase(), 16, 0}}, &seen);
+  EXPECT_NEAR(seen[0].waited / seen[0].count, alone, 0.05 * alone);
+  const double both = ns_per_access({{chase(), 8, 0}, {gather(), 8, 0}}, &seen);
+  const double chased = seen[0].waited / seen[0].count;
+  const double gathered = seen[1].waited / seen[1].count;
+  EXPECT_GT(chased, 10 * gathered);
+  EXPECT_NEAR((chased + gathered) / 2, both, 0.1 * both);
+}
+
 // A burst queues behind itself.
 TEST(CoreRun, LoadsOfABurstWaitForEachOther) {
   AccessShape burst = load();
   burst.needed = 1;
-  std::vector<Latencies> seen;
+  std::vector<SeenAccesses> seen;
   double before = 0;
   for (const std::size_t length : {1UL, 4UL, 8UL}) {
     burst.burst = length;
     ns_per_access({{burst, 16, 0}}, &seen);
     const double queue = static_cast<double>(length - 1) / 2 * 40;
-    EXPECT_NEAR(seen[0].mean(), 300 + queue, 5);
-    EXPECT_GT(seen[0].mean(), before);
-    before = seen[0].mean();
+    EXPECT_NEAR(seen[0].latency.mean(), 300 + queue, 5);
+    EXPECT_GT(seen[0].latency.mean(), before);
+    before = seen[0].latency.mean();
   }
 }
 
@@ -231,7 +244,8 @@ Trace samples_of(bool indexed) {
 // A job whose accesses are known, and what a fit makes of its two runs.
 class Known {
  public:
-  Known(const AccessShape& loads, const AccessShape& indices, bool indexed)
+  Known(const AccessShape& loads, const AccessShape& indices, bool indexed,
+        bool waits = false)
       : slow_(samples_of(indexed)), classes_(slow_, slow_) {
     mixture_.of_sample = classes_.of_samples(slow_);
     mixture_.company = companies(mixture_.of_sample, classes_.all().size());
@@ -242,11 +256,14 @@ class Known {
     std::vector<ClassTimes> times(classes_.all().size());
     for (const auto c : mixture_.of_sample) times[c].samples += 1;
     for (std::uint16_t t = 0; t < 2; ++t) {
-      std::vector<Latencies> seen(truth_.shapes.size());
+      std::vector<SeenAccesses> seen(truth_.shapes.size());
       const double ns = run_ns(truth_, t, t, &seen);
       for (const auto c : {loads_, indices_}) {
         times[c].sample_ns[t] = ns;
-        times[c].latency[t] = seen[c];
+        times[c].latency[t] = seen[c].latency;
+        if (waits && seen[c].count > 0) {
+          times[c].waited_ns[t] = seen[c].waited / seen[c].count;
+        }
       }
     }
     found_ = fit_shapes(slow_, classes_, times, mixture_,
@@ -277,9 +294,10 @@ class Known {
  private:
   template <typename Tier>
   double run(const AccessModel& model, Tier tier,
-             std::vector<Latencies>* seen = nullptr) const {
-    MixedRun run(model, mixture_.company, 8,
-                 seen != nullptr ? std::span(*seen) : std::span<Latencies>());
+             std::vector<SeenAccesses>* seen = nullptr) const {
+    MixedRun run(
+        model, mixture_.company, 8,
+        seen != nullptr ? std::span(*seen) : std::span<SeenAccesses>());
     for (const auto c : mixture_.of_sample) {
       run.add({static_cast<std::uint16_t>(c), tier(c)});
     }
@@ -287,7 +305,7 @@ class Known {
   }
   double run_ns(const AccessModel& model, std::uint16_t loads,
                 std::uint16_t indices,
-                std::vector<Latencies>* seen = nullptr) const {
+                std::vector<SeenAccesses>* seen = nullptr) const {
     const auto tier = [&](auto c) { return c == loads_ ? loads : indices; };
     return run(model, tier, seen);
   }
@@ -347,6 +365,11 @@ TEST(ShapeFit, FindsWhetherAnIndexIsWaitedFor) {
   EXPECT_GT(always.needed_index(), 0.1);
   EXPECT_GT(always.told(0, 1), 0.7);
   EXPECT_NEAR(always.told(1, 0), 1, 0.1);
+  // With what was waited for each alone, more of it.
+  const Known told(loads, indices, true, true);
+  EXPECT_GT(told.needed_index(), 1.5 * always.needed_index());
+  EXPECT_GT(told.told(0, 1), always.told(0, 1) + 0.05);
+  EXPECT_NEAR(told.told(0, 1), 1, 0.15);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ Trace run(const std::string& placement, const Tiers& tiers) {
   trace.mappings.push_back(
       {0, kBase, kBase + kArrays * kArray, "rw-p", "[heap]"});
   const AccessModel made{shapes()};
-  std::vector<Latencies> seen(kArrays);
+  std::vector<SeenAccesses> seen(kArrays);
   CoreRun core(made, seen);
   std::mt19937_64 random(5);
   std::vector<Step> steps(kGroup);
@@ -93,7 +93,7 @@ Trace run(const std::string& placement, const Tiers& tiers) {
                      (shape == 0 ? read : random() % kArray / 64 * 64);
     sample.period = kPeriod;
     sample.latency =
-        static_cast<std::uint32_t>(std::lround(3 * seen[shape].mean()));
+        static_cast<std::uint32_t>(std::lround(3 * seen[shape].latency.mean()));
     trace.samples.push_back(sample);
   }
   trace.marks.push_back({0, "start"});
