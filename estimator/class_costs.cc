@@ -123,27 +123,34 @@ struct Start {
   std::vector<double> hold;
 };
 
-// What was waited for each class alone, and of the rest, computing, what the
-// counters say of it. False: not told.
-bool from_waits(const std::vector<double>& waited_ns,
-                std::span<const ClassWork> work, const AccessClasses& classes,
-                const Normal& normal, std::vector<double>& costs) {
-  double waited = 0, worked = 0, accesses = 0;
-  for (std::size_t c = 0; c < costs.size(); ++c) {
-    const double own = normal.counts[c] * classes.all()[c].period;
-    if (own > 0 && waited_ns[c] < 0) return false;
-    waited += own * std::max(0.0, waited_ns[c]);
-    worked += own * work[c].ns;
-    accesses += own;
+// Costs where samples tell their retire latency: what was waited for each class
+// alone, and of the rest, computing, what the counters say of it. Empty: they
+// do not.
+std::vector<double> from_waits(const Trace& trace, const AccessClasses& classes,
+                               std::span<const std::uint32_t> of,
+                               const Normal& normal, double cycles_per_ns) {
+  const auto waited_ns = classes.waited_ns(trace, cycles_per_ns);
+  const std::size_t count = waited_ns.size();
+  std::vector<double> accesses(count, 0);
+  double waited = 0, all = 0;
+  for (std::size_t c = 0; c < count; ++c) {
+    accesses[c] = normal.counts[c] * classes.all()[c].period;
+    if (accesses[c] > 0 && waited_ns[c] < 0) return {};
+    waited += accesses[c] * std::max(0.0, waited_ns[c]);
+    all += accesses[c];
   }
-  if (accesses <= 0) return false;
+  if (all <= 0) return {};
+  const auto work = class_work(trace, of, count, cycles_per_ns);
+  double worked = 0;
+  for (std::size_t c = 0; c < count; ++c) worked += accesses[c] * work[c].ns;
   const double rest = std::max(0.0, normal.time - waited);
-  for (std::size_t c = 0; c < costs.size(); ++c) {
-    costs[c] = classes.all()[c].period *
-               (std::max(0.0, waited_ns[c]) +
-                (worked > 0 ? rest * work[c].ns / worked : rest / accesses));
+  std::vector<double> costs;
+  for (std::size_t c = 0; c < count; ++c) {
+    costs.push_back(classes.all()[c].period *
+                    (std::max(0.0, waited_ns[c]) +
+                     (worked > 0 ? rest * work[c].ns / worked : rest / all)));
   }
-  return true;
+  return costs;
 }
 
 Start start_of(const Trace& trace, const AccessClasses& classes,
@@ -151,6 +158,13 @@ Start start_of(const Trace& trace, const AccessClasses& classes,
   const auto of = classes.of_samples(trace);
   const std::size_t count = classes.all().size();
   Start out{gather(trace, of, count), {}, {}};
+  out.costs = from_waits(trace, classes, of, out.normal, cycles_per_ns);
+  if (!out.costs.empty()) {
+    for (std::size_t c = 0; c < count; ++c) {
+      out.hold.push_back(kFixed * out.normal.a[c][c]);
+    }
+    return out;
+  }
   const auto latency = classes.latencies(trace, cycles_per_ns);
   for (std::size_t c = 0; c < count; ++c) {
     out.costs.push_back(prior_ns(classes.all()[c], tier, latency[c].mean()));
@@ -160,14 +174,6 @@ Start start_of(const Trace& trace, const AccessClasses& classes,
     out.costs.assign(count, 1);  // a machine that does not say
   }
   scale_to_time(out.costs, out.normal, classes);
-  if (from_waits(classes.waited_ns(trace, cycles_per_ns),
-                 class_work(trace, of, count, cycles_per_ns), classes,
-                 out.normal, out.costs)) {
-    for (std::size_t c = 0; c < count; ++c) {
-      out.hold.push_back(kFixed * out.normal.a[c][c]);
-    }
-    return out;
-  }
   const auto alone = runs(of, out.normal.counts);
   for (std::size_t c = 0; c < count; ++c) {
     out.hold.push_back((alone[c] > kRuns ? kHeld : kFixed) *

@@ -37,9 +37,9 @@ struct TierRun {
 
 /// Requires: sorted traces with samples, of the machine's slowest and fastest
 /// tier and of `between`; the cuts and regions are theirs, and `store_hits` of
-/// all runs (none: not sampled). The functions
-/// outlive the traces. Without `overlap`, or of more than kMostLinks tiers,
-/// nothing is saved, and the answer comes much sooner.
+/// all runs (none: not sampled). The functions outlive the traces. Without
+/// `overlap`, or of more than kMostLinks tiers, nothing is saved, and the
+/// answer comes much sooner.
 PairCosts pair_costs(const TierRun& slow, const TierRun& fast,
                      std::span<const TierRun> between, const Machine& machine,
                      const RegionMap& regions,

@@ -137,13 +137,13 @@ class Fit {
     return found;
   }
 
-  // Parts of the mixture, evenly spread.
+  // Parts of the mixture, one of each of so many equal stretches; not evenly,
+  // for jobs repeat themselves.
   void cut(const AccessClasses& classes) {
     const auto& all = mixture_.of_sample;
     const std::size_t apart = std::max(kPartSamples, all.size() / kParts);
     double later = 0;
     for (std::size_t from = 0; from < all.size(); from += apart) {
-      // Not evenly: jobs repeat themselves.
       later = std::fmod(later + kGolden, 1);
       const std::size_t at =
           from + static_cast<std::size_t>(

@@ -45,11 +45,12 @@ std::vector<Gap> gaps_of(const Trace& trace, const AccessClasses& classes) {
 // By class, the largest share of its unseen lines: of stores no more than lines
 // went back, for each that was written does so.
 std::vector<double> room_by_writes(const Trace& trace,
+                                   std::span<const CounterReading> readings,
                                    std::span<const Gap> gaps,
                                    const AccessClasses& classes) {
   double written = 0, seen = 0, unseen = 0;
   bool told = false;
-  for (const auto& one : counter_readings(trace, kEnoughSamples)) {
+  for (const CounterReading& one : readings) {
     told = told || one.lines_told;
     written += one.lines_written;
     for (std::size_t s = one.first; s < one.last; ++s) {
@@ -79,7 +80,8 @@ std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
   std::vector<std::vector<double>> a(kinds, std::vector<double>(kinds, 0));
   std::vector<double> b(kinds, 0), x(kinds);
   auto gap = gaps.begin();
-  for (const auto& one : counter_readings(trace, kEnoughSamples)) {
+  const auto readings = counter_readings(trace, kEnoughSamples);
+  for (const CounterReading& one : readings) {
     if (!one.lines_told) continue;
     double left = one.lines_read;
     for (std::size_t s = one.first; s < one.last; ++s) {
@@ -96,7 +98,7 @@ std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
   }
   double most = 0;
   for (std::size_t c = 0; c < kinds; ++c) most = std::max(most, a[c][c]);
-  const auto at_most = room_by_writes(trace, gaps, classes);
+  const auto at_most = room_by_writes(trace, readings, gaps, classes);
   return held_squares(a, b, at_most, std::vector<double>(kinds, kHeld * most),
                       kSweeps, at_most);
 }

@@ -205,14 +205,14 @@ Sample to_access(const EventFormat& format, const PerfSample& sample) {
   access.ip = sample.ip;
   access.thread = sample.tid;
   access.cpu = sample.cpu;
-  // Of WEIGHT_STRUCT the lower half is the latency of the access itself
-  // (arch/x86/events/intel/ds.c); a plain WEIGHT is all of it.
-  access.latency = format.has(PERF_SAMPLE_WEIGHT_STRUCT)
-                       ? static_cast<std::uint32_t>(sample.weight)
-                       : clip(sample.weight);
-  // And its last quarter the retire latency.
+  // Of WEIGHT_STRUCT the lower half is the latency of the access itself, and
+  // the last quarter the retire latency (arch/x86/events/intel/ds.c); a plain
+  // WEIGHT is all of it the former.
   if (format.has(PERF_SAMPLE_WEIGHT_STRUCT)) {
+    access.latency = static_cast<std::uint32_t>(sample.weight);
     access.retire_latency = static_cast<std::uint16_t>(sample.weight >> 48);
+  } else {
+    access.latency = clip(sample.weight);
   }
   access.period = std::max<std::uint32_t>(clip(sample.period), 1);
   const bool stores = (source.mem_op & PERF_MEM_OP_STORE) != 0;

@@ -225,6 +225,11 @@ bool Core::pauses(SampledEvent& event, bool store, Picos time) {
   return event.paused;
 }
 
+unsigned Core::period_of(const Access& access) const {
+  return (access.store ? periods_.stores : periods_.loads)
+      .load(std::memory_order_relaxed);
+}
+
 // Counts a miss towards the next sample, as a PMU set to user mode does.
 bool Core::is_sampled(const Access& access, Picos issued) {
   if (is_kernel(access.ip) || is_kernel(access.address)) return false;
@@ -235,8 +240,7 @@ bool Core::is_sampled(const Access& access, Picos issued) {
     sampled_loads_ = {.left = periods_.loads.load(std::memory_order_relaxed)};
     sampled_stores_ = {.left = periods_.stores.load(std::memory_order_relaxed)};
   }
-  const unsigned period = (access.store ? periods_.stores : periods_.loads)
-                              .load(std::memory_order_relaxed);
+  const unsigned period = period_of(access);
   SampledEvent& event = access.store ? sampled_stores_ : sampled_loads_;
   const Picos time = issued - ahead_;
   if (period == 0 || pauses(event, access.store, time) || --event.left != 0) {
@@ -252,12 +256,10 @@ bool Core::is_sampled(const Access& access, Picos issued) {
 
 SampledAccess Core::sampled(const Access& access, unsigned tier, Picos issued,
                             Picos done) const {
-  const unsigned period = (access.store ? periods_.stores : periods_.loads)
-                              .load(std::memory_order_relaxed);
   return {access,
           cpu_,
           tier,
-          period,
+          period_of(access),
           issued - ahead_,
           done > issued ? done - issued : 0};
 }

@@ -183,6 +183,7 @@ class Core {
   void await_dependence(std::uint64_t instruction);
   Fill fill(const Access& access, unsigned tier,
             StreamPrefetcher::Stream* stream, Picos not_before);
+  unsigned period_of(const Access& access) const;
   bool is_sampled(const Access& access, Picos issued);
   SampledAccess sampled(const Access& access, unsigned tier, Picos issued,
                         Picos done) const;
