@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "traces/address_map.h"
+#include "traces/from_cache.h"
 #include "traces/tensor_accesses.h"
 
 namespace thermocline {
@@ -174,6 +175,7 @@ void JobObjects::add_samples(const Differential& made, const RegionIndex& index,
   double end = length(0);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Sample& sample = trace.samples[i];
+    if (from_cache(sample)) continue;  // costs nothing, wherever it lies
     const double time = static_cast<double>(sample.time) - start;
     while (window < last && end <= time) end += length(++window);
     const auto region = index.find(sample.address);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "traces/from_cache.h"
+
 namespace thermocline {
 
 Managed::Managed(Kernel& kernel, const Machine& machine, std::uint64_t serial,
@@ -28,6 +30,7 @@ void Managed::set_policy(std::unique_ptr<Policy> policy) {
 bool Managed::count(const Sample& sample) {
   const auto id = target_.find(sample.address);
   if (!id) return false;
+  if (from_cache(sample)) return true;
   if (loads_.size() <= *id) {
     loads_.resize(target_.size());
     stores_.resize(target_.size());

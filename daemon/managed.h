@@ -94,7 +94,8 @@ class Managed {
   void set_plan(std::unique_ptr<Planned> plan) { plan_ = std::move(plan); }
   Planned* plan() const { return plan_.get(); }
 
-  /// Counts a sampled access. False when no region of the target covers it.
+  /// Counts a sampled access, unless a cache had its data. False when no region
+  /// of the target covers it.
   bool count(const Sample& sample);
   /// Counts accesses that the job says it makes in this window; to the policy,
   /// a region has those or the sampled ones, whichever are more. Requires: a

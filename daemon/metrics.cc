@@ -124,6 +124,10 @@ std::string metrics_text(const Service& service, const Usage& usage) {
       .count(samples.foreign, label("kind", "foreign"))
       .count(samples.lost, label("kind", "lost"))
       .count(samples.malformed, label("kind", "malformed"));
+  Family(
+      out, "cached_samples_total", "counter",
+      "Of those attributed, that a cache had the data of; they heat nothing.")
+      .count(samples.cached);
   add_events(out, samples);
   add_moves(out, service);
   add_plans(out, service);

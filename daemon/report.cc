@@ -48,13 +48,10 @@ json to_json(const SampleTotals& samples) {
                     {"throttled", event.throttled},
                     {"period", event.period}};
   }
-  return {{"attributed", samples.samples},
-          {"foreign", samples.foreign},
-          {"kernel", samples.kernel},
-          {"lost", samples.lost},
-          {"throttled", samples.throttled},
-          {"malformed", samples.malformed},
-          {"events", events}};
+  return {{"attributed", samples.samples},  {"cached", samples.cached},
+          {"foreign", samples.foreign},     {"kernel", samples.kernel},
+          {"lost", samples.lost},           {"throttled", samples.throttled},
+          {"malformed", samples.malformed}, {"events", events}};
 }
 
 json to_json(const PlanReport& plan) {

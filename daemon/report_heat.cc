@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "traces/from_cache.h"
 #include "traces/tensor_accesses.h"
 
 namespace thermocline {
@@ -23,6 +24,7 @@ HeatRow empty_row(const TimeBins& bins) {
 }
 
 void add(const Sample& sample, const TimeBins& bins, HeatRow& row) {
+  if (from_cache(sample)) return;
   auto& cells = sample.access == Access::kStore ? row.stores : row.loads;
   cells[bins.of(sample.time)] += sample.period;
 }

@@ -6,7 +6,8 @@
 // address one after another are one row (a placement moves them alike), the
 // most used first, all others together in the last.
 //
-// Accesses are estimates: samples times their period. A trace without samples
+// Accesses are estimates: samples times their period, without those that a
+// cache served. A trace without samples
 // has a map by tensor only, of the lines that its operators read and wrote.
 //
 // Thread safety: pure functions, plain values.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/guard_switches.h"
+#include "traces/from_cache.h"
 
 namespace thermocline {
 namespace {
@@ -132,7 +133,10 @@ Result<std::unique_ptr<Policy>> Service::make_guarded_policy(
 bool Service::attribute(const Sample& sample, int pid) {
   for (const auto& one : managed_) {
     if (pid != 0 && one->target().pid() != pid) continue;
-    if (one->count(sample)) return true;
+    if (!one->count(sample)) continue;
+    ++window_samples_.samples;
+    window_samples_.cached += from_cache(sample) ? 1 : 0;
+    return true;
   }
   return false;
 }
@@ -146,7 +150,7 @@ void Service::add(const SampleBatch& batch, int pid) {
       ++window_samples_.kernel;
       ++window_samples_.foreign;
     } else if (attribute(sample, pid)) {
-      ++window_samples_.samples;
+      continue;
     } else if (unknown_.size() < kMostUnknown && !managed_.empty()) {
       unknown_.emplace_back(sample, pid);
     } else {
@@ -157,11 +161,7 @@ void Service::add(const SampleBatch& batch, int pid) {
 
 void Service::retry_unknown() {
   for (const auto& [sample, pid] : unknown_) {
-    if (attribute(sample, pid)) {
-      ++window_samples_.samples;
-    } else {
-      ++window_samples_.foreign;
-    }
+    if (!attribute(sample, pid)) ++window_samples_.foreign;
   }
   unknown_.clear();
 }

@@ -22,6 +22,7 @@ void MoveTotals::add(const MoveTotals& other) {
 
 void SampleTotals::add(const SampleTotals& other) {
   samples += other.samples;
+  cached += other.cached;
   foreign += other.foreign;
   kernel += other.kernel;
   lost += other.lost;

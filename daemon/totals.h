@@ -49,6 +49,7 @@ struct SampleTotals {
   static constexpr std::size_t kMostEvents = 64;
 
   std::uint64_t samples = 0;  // attributed to a target
+  std::uint64_t cached = 0;   // of these: a cache had the data, no memory
   std::uint64_t foreign = 0;  // outside every target
   std::uint64_t kernel = 0;   // of foreign: addresses of the kernel
   std::uint64_t lost = 0;     // the source says it dropped them

@@ -7,6 +7,7 @@
 
 #include "estimator/neighbours.h"
 #include "estimator/store_hits.h"
+#include "traces/from_cache.h"
 #include "traces/region_index.h"
 
 namespace thermocline {

@@ -6,6 +6,7 @@
 #include "estimator/alignment.h"
 #include "estimator/store_hits.h"
 #include "estimator/streams.h"
+#include "traces/from_cache.h"
 
 namespace thermocline {
 namespace {

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "traces/from_cache.h"
+
 namespace thermocline {
 namespace {
 
@@ -25,16 +27,6 @@ Bytes block_of(const std::vector<Sample>& hits) {
 bool is_store(const Sample& sample) { return sample.access == Access::kStore; }
 
 }  // namespace
-
-bool from_cache(const Sample& sample) {
-  switch (sample.source) {
-    case Source::kCache:
-    case Source::kL1:
-    case Source::kL2:
-    case Source::kL3: return true;
-    default: return false;
-  }
-}
 
 Trace from_memory(const Trace& trace) {
   Trace out = trace;

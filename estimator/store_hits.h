@@ -18,9 +18,6 @@
 
 namespace thermocline {
 
-/// Whether a cache had its data. Of unknown source: no.
-bool from_cache(const Sample& sample);
-
 /// The samples that memory served; what else the trace has, unchanged.
 Trace from_memory(const Trace& trace);
 

@@ -227,14 +227,22 @@ Sample to_access(const EventFormat& format, const PerfSample& sample) {
 Source data_source(std::uint64_t bits) {
   perf_mem_data_src source{};
   source.val = bits;
+  // A level may be named as the last that did not have the line: L1 of stores,
+  // from Haswell to Ice Lake (precise_datala_hsw in arch/x86/events/intel/ds.c,
+  // Linux 6.1), L3 of loads whose source is not known. Who had it is not told.
+  const bool missed = (source.mem_lvl & PERF_MEM_LVL_MISS) != 0 &&
+                      (source.mem_lvl & PERF_MEM_LVL_HIT) == 0;
+  const auto had = [&](Source cache) {
+    return missed ? Source::kUnknown : cache;
+  };
   switch (source.mem_lvl_num) {
-    case PERF_MEM_LVLNUM_L1: return Source::kL1;
-    case PERF_MEM_LVLNUM_L2: return Source::kL2;
+    case PERF_MEM_LVLNUM_L1: return had(Source::kL1);
+    case PERF_MEM_LVLNUM_L2: return had(Source::kL2);
     case PERF_MEM_LVLNUM_L3:
-      return source.mem_remote != 0 ? Source::kCache : Source::kL3;
+      return had(source.mem_remote != 0 ? Source::kCache : Source::kL3);
     case PERF_MEM_LVLNUM_LFB: return Source::kFillBuffer;
     case PERF_MEM_LVLNUM_L4:
-    case PERF_MEM_LVLNUM_ANY_CACHE: return Source::kCache;
+    case PERF_MEM_LVLNUM_ANY_CACHE: return had(Source::kCache);
     case PERF_MEM_LVLNUM_RAM:
       return source.mem_remote != 0 ? Source::kRemote : Source::kDram;
     case PERF_MEM_LVLNUM_PMEM: return Source::kPmem;
@@ -247,12 +255,12 @@ Source data_source(std::uint64_t bits) {
   const std::uint64_t level = source.mem_lvl;
   if ((level & kRemoteRam) != 0) return Source::kRemote;
   if ((level & PERF_MEM_LVL_LOC_RAM) != 0) return Source::kDram;
-  if ((level & PERF_MEM_LVL_L1) != 0) return Source::kL1;
+  if ((level & PERF_MEM_LVL_L1) != 0) return had(Source::kL1);
   if ((level & PERF_MEM_LVL_LFB) != 0) return Source::kFillBuffer;
-  if ((level & PERF_MEM_LVL_L2) != 0) return Source::kL2;
-  if ((level & PERF_MEM_LVL_L3) != 0) return Source::kL3;
+  if ((level & PERF_MEM_LVL_L2) != 0) return had(Source::kL2);
+  if ((level & PERF_MEM_LVL_L3) != 0) return had(Source::kL3);
   if ((level & (PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_REM_CCE2)) != 0) {
-    return Source::kCache;
+    return had(Source::kCache);
   }
   return Source::kUnknown;
 }

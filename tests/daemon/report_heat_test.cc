@@ -58,6 +58,17 @@ TEST(ReportHeat, RowsByAddressHaveEquallyManyTouchedPages) {
   EXPECT_EQ(sum(map, &HeatRow::stores), 100);
 }
 
+TEST(ReportHeat, WhatACacheServedIsNoHeat) {
+  Trace trace = hundred_nanoseconds();
+  touch(trace, 10, kPage, Access::kStore);
+  for (int i = 0; i < 8; ++i) {  // as a line's other stores are
+    touch(trace, 11, kPage + 8, Access::kStore);
+    trace.samples.back().source = Source::kL1;
+  }
+  const auto map = heat_by_address(trace, TimeBins::of(trace, 10), 20);
+  EXPECT_EQ(sum(map, &HeatRow::stores), 1);
+}
+
 TEST(ReportHeat, FarMappingsShareNoRow) {
   Trace trace = hundred_nanoseconds();
   touch(trace, 1, 0x1000, Access::kLoad);

@@ -205,6 +205,23 @@ TEST_F(ServiceTest, FastAccessesAreThoseThatTheHardwareSaysAreFast) {
   EXPECT_EQ(window().targets[0].fast_accesses, 0);  // of a window, not of all
 }
 
+// A store that hit says nothing about the memory that it will go to one day,
+// and PEBS samples more of these than of all others.
+TEST_F(ServiceTest, WhatACacheServedHeatsNothing) {
+  start();
+  Sample hit = at(kBase), known = at(kBase + kRegion);
+  hit.access = Access::kStore;
+  hit.source = Source::kL1;
+  known.source = Source::kPmem;
+  sample({hit, hit, hit, at(kBase), known});
+  const auto report = window();
+  EXPECT_EQ(report.samples.samples, 5u);
+  EXPECT_EQ(report.samples.cached, 3u);
+  EXPECT_EQ(report.targets[0].accesses, 20);
+  EXPECT_EQ(script->objects.at(0).stores, 0);
+  EXPECT_EQ(script->objects.at(0).loads, 10);
+}
+
 TEST_F(ServiceTest, ForeignSamplesAreCounted) {
   start();
   sample({at(kBase - 1), at(Address{1} << 63), at(kBase)});

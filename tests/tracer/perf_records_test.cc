@@ -195,6 +195,27 @@ TEST(PerfRecords, KnowsWhereDataCameFrom) {
   EXPECT_EQ(data_source(old.val), Source::kL3);
 }
 
+// What a kernel says of a store that missed the first cache, and of a load that
+// missed the last: who had the line it does not.
+TEST(PerfRecords, ACacheThatMissedIsNoSource) {
+  perf_mem_data_src source{};
+  source.mem_op = PERF_MEM_OP_STORE;
+  source.mem_lvl_num = PERF_MEM_LVLNUM_NA;
+  source.mem_lvl = PERF_MEM_LVL_L1 | PERF_MEM_LVL_HIT;
+  EXPECT_EQ(data_source(source.val), Source::kL1);
+  source.mem_lvl = PERF_MEM_LVL_L1 | PERF_MEM_LVL_MISS;
+  EXPECT_EQ(data_source(source.val), Source::kUnknown);
+  source.mem_op = PERF_MEM_OP_LOAD;
+  source.mem_lvl_num = PERF_MEM_LVLNUM_L3;
+  source.mem_lvl = PERF_MEM_LVL_MISS;
+  EXPECT_EQ(data_source(source.val), Source::kUnknown);
+  source.mem_lvl = PERF_MEM_LVL_L3 | PERF_MEM_LVL_HIT;
+  EXPECT_EQ(data_source(source.val), Source::kL3);
+  source.mem_lvl = PERF_MEM_LVL_LOC_RAM | PERF_MEM_LVL_MISS;
+  source.mem_lvl_num = PERF_MEM_LVLNUM_NA;
+  EXPECT_EQ(data_source(source.val), Source::kDram);
+}
+
 TEST(PerfRecords, AttributesOfAnyVersion) {
   auto attr = access_attributes(PERF_SAMPLE_ADDR);
   attr.use_clockid = 1;

@@ -1,0 +1,25 @@
+// Samples that a cache served, to which it is nothing where their data lie.
+//
+// PEBS samples such loads beyond a latency of 30 cycles and all stores
+// (MEM_INST_RETIRED:ALL_STORES), most of which hit; IBS samples any operation.
+// Whoever asks what memory is worth leaves them out.
+//
+// Thread safety: a pure function.
+#pragma once
+
+#include "traces/types.h"
+
+namespace thermocline {
+
+/// Whether a cache had its data. Of unknown source: no.
+inline bool from_cache(const Sample& sample) {
+  switch (sample.source) {
+    case Source::kCache:
+    case Source::kL1:
+    case Source::kL2:
+    case Source::kL3: return true;
+    default: return false;
+  }
+}
+
+}  // namespace thermocline
