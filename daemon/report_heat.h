@@ -7,8 +7,8 @@
 // most used first, all others together in the last.
 //
 // Accesses are estimates: samples times their period, without those that a
-// cache served. A trace without samples
-// has a map by tensor only, of the lines that its operators read and wrote.
+// cache served. A trace without samples has a map by tensor only, of the lines
+// that its operators read and wrote.
 //
 // Thread safety: pure functions, plain values.
 #pragma once

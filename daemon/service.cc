@@ -149,9 +149,10 @@ void Service::add(const SampleBatch& batch, int pid) {
     if (sample.address >= kKernelHalf) {
       ++window_samples_.kernel;
       ++window_samples_.foreign;
-    } else if (attribute(sample, pid)) {
       continue;
-    } else if (unknown_.size() < kMostUnknown && !managed_.empty()) {
+    }
+    if (attribute(sample, pid)) continue;
+    if (unknown_.size() < kMostUnknown && !managed_.empty()) {
       unknown_.emplace_back(sample, pid);
     } else {
       ++window_samples_.foreign;

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstring>
 
+#include "traces/from_cache.h"
+
 namespace thermocline {
 namespace {
 
@@ -103,6 +105,38 @@ void skip_user_stack(Fields& in) {
 
 std::uint32_t clip(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX));
+}
+
+// The level that it names.
+Source level_of(const perf_mem_data_src& source) {
+  switch (source.mem_lvl_num) {
+    case PERF_MEM_LVLNUM_L1: return Source::kL1;
+    case PERF_MEM_LVLNUM_L2: return Source::kL2;
+    case PERF_MEM_LVLNUM_L3:
+      return source.mem_remote != 0 ? Source::kCache : Source::kL3;
+    case PERF_MEM_LVLNUM_LFB: return Source::kFillBuffer;
+    case PERF_MEM_LVLNUM_L4:
+    case PERF_MEM_LVLNUM_ANY_CACHE: return Source::kCache;
+    case PERF_MEM_LVLNUM_RAM:
+      return source.mem_remote != 0 ? Source::kRemote : Source::kDram;
+    case PERF_MEM_LVLNUM_PMEM: return Source::kPmem;
+    case 9: return Source::kCxl;  // PERF_MEM_LVLNUM_CXL, since Linux 6.1
+    default: break;
+  }
+  // The older field, which kernels still fill for older processors.
+  constexpr std::uint64_t kRemoteRam =
+      PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2;
+  const std::uint64_t level = source.mem_lvl;
+  if ((level & kRemoteRam) != 0) return Source::kRemote;
+  if ((level & PERF_MEM_LVL_LOC_RAM) != 0) return Source::kDram;
+  if ((level & PERF_MEM_LVL_L1) != 0) return Source::kL1;
+  if ((level & PERF_MEM_LVL_LFB) != 0) return Source::kFillBuffer;
+  if ((level & PERF_MEM_LVL_L2) != 0) return Source::kL2;
+  if ((level & PERF_MEM_LVL_L3) != 0) return Source::kL3;
+  if ((level & (PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_REM_CCE2)) != 0) {
+    return Source::kCache;
+  }
+  return Source::kUnknown;
 }
 
 }  // namespace
@@ -227,42 +261,13 @@ Sample to_access(const EventFormat& format, const PerfSample& sample) {
 Source data_source(std::uint64_t bits) {
   perf_mem_data_src source{};
   source.val = bits;
-  // A level may be named as the last that did not have the line: L1 of stores,
-  // from Haswell to Ice Lake (precise_datala_hsw in arch/x86/events/intel/ds.c,
+  const Source level = level_of(source);
+  // It may be named as the last that did not have the line: L1 of stores, from
+  // Haswell to Ice Lake (precise_datala_hsw in arch/x86/events/intel/ds.c,
   // Linux 6.1), L3 of loads whose source is not known. Who had it is not told.
   const bool missed = (source.mem_lvl & PERF_MEM_LVL_MISS) != 0 &&
                       (source.mem_lvl & PERF_MEM_LVL_HIT) == 0;
-  const auto had = [&](Source cache) {
-    return missed ? Source::kUnknown : cache;
-  };
-  switch (source.mem_lvl_num) {
-    case PERF_MEM_LVLNUM_L1: return had(Source::kL1);
-    case PERF_MEM_LVLNUM_L2: return had(Source::kL2);
-    case PERF_MEM_LVLNUM_L3:
-      return had(source.mem_remote != 0 ? Source::kCache : Source::kL3);
-    case PERF_MEM_LVLNUM_LFB: return Source::kFillBuffer;
-    case PERF_MEM_LVLNUM_L4:
-    case PERF_MEM_LVLNUM_ANY_CACHE: return had(Source::kCache);
-    case PERF_MEM_LVLNUM_RAM:
-      return source.mem_remote != 0 ? Source::kRemote : Source::kDram;
-    case PERF_MEM_LVLNUM_PMEM: return Source::kPmem;
-    case 9: return Source::kCxl;  // PERF_MEM_LVLNUM_CXL, since Linux 6.1
-    default: break;
-  }
-  // The older field, which kernels still fill for older processors.
-  constexpr std::uint64_t kRemoteRam =
-      PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2;
-  const std::uint64_t level = source.mem_lvl;
-  if ((level & kRemoteRam) != 0) return Source::kRemote;
-  if ((level & PERF_MEM_LVL_LOC_RAM) != 0) return Source::kDram;
-  if ((level & PERF_MEM_LVL_L1) != 0) return had(Source::kL1);
-  if ((level & PERF_MEM_LVL_LFB) != 0) return Source::kFillBuffer;
-  if ((level & PERF_MEM_LVL_L2) != 0) return had(Source::kL2);
-  if ((level & PERF_MEM_LVL_L3) != 0) return had(Source::kL3);
-  if ((level & (PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_REM_CCE2)) != 0) {
-    return had(Source::kCache);
-  }
-  return Source::kUnknown;
+  return missed && is_cache(level) ? Source::kUnknown : level;
 }
 
 }  // namespace thermocline

@@ -4,16 +4,15 @@
 // (MEM_INST_RETIRED:ALL_STORES), most of which hit; IBS samples any operation.
 // Whoever asks what memory is worth leaves them out.
 //
-// Thread safety: a pure function.
+// Thread safety: pure functions.
 #pragma once
 
 #include "traces/types.h"
 
 namespace thermocline {
 
-/// Whether a cache had its data. Of unknown source: no.
-inline bool from_cache(const Sample& sample) {
-  switch (sample.source) {
+inline bool is_cache(Source source) {
+  switch (source) {
     case Source::kCache:
     case Source::kL1:
     case Source::kL2:
@@ -21,5 +20,8 @@ inline bool from_cache(const Sample& sample) {
     default: return false;
   }
 }
+
+/// Whether a cache had its data. Of unknown source: no.
+inline bool from_cache(const Sample& sample) { return is_cache(sample.source); }
 
 }  // namespace thermocline
