@@ -72,7 +72,7 @@ TEST_F(PlanLive, AJobIsFollowedStepByStep) {
     EXPECT_GE(plan["steps"]["in_force"], 30) << plan;
     EXPECT_EQ(plan["steps"]["lost"], 0) << plan;
     EXPECT_GT(plan["births"]["moved"], 0) << plan;
-    EXPECT_GT(target["moves"]["admitted_bytes"], 0);
+    EXPECT_GT(target["moves"]["admitted_bytes"], 0) << target["moves"] << plan;
     EXPECT_EQ(target["moves"]["moved_bytes"], 0);
   }
 }
