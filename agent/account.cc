@@ -125,7 +125,7 @@ void Account::forgive(const View& view, double advance_ns) {
 }
 
 Bytes Account::allow(const View& view, const FeatureTracker& seen,
-                     double foreseen) {
+                     double foreseen, double lent_ns) {
   const Sums sums = see(view);
   price_moves(view, seen, sums);
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
@@ -138,10 +138,8 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen,
     elapsed_ns_ += window;
   }
   balance_ns_ += sums.avoided * factor_;
-  const double mean_ns =
-      elapsed_ns_ / static_cast<double>(std::max<std::int64_t>(1, windows_));
-  const double advance_ns =
-      options_.stake * mean_ns + options_.drift * elapsed_ns_;
+  const double advance_ns = options_.stake * mean_window_ns() +
+                            options_.drift * elapsed_ns_ + lent_ns;
   if (owing_ == 0) settle();
   if (settled_) forgive(view, advance_ns);
   may_ns_ = balance_ns_ + advance_ns;

@@ -8,6 +8,10 @@
 // would be for what is left. A job whose moves do not pay loses the stake and
 // little more; one whose moves pay soon has all that it needs.
 //
+// What moves would have earned, had nothing held them back, is reckoned as well
+// (on_paper.h). Half of it is lent: a job in which moves pay is seen to be one
+// before its own have paid.
+//
 // Where things lie goes on costing when nothing moves any more. Once nothing is
 // left, an object is to be put back as soon as it has cost as much, where it
 // lies, as a swap: sooner would be to pay for what may pass, and what costs
@@ -51,8 +55,10 @@ class Account {
   explicit Account(Options options) : options_(options) {}
 
   /// Takes in a window; the bytes that may move before the next. `seen` has
-  /// taken in the same view; `foreseen` is what Agent::score() returned of it.
-  Bytes allow(const View& view, const FeatureTracker& seen, double foreseen);
+  /// taken in the same view; `foreseen` is what Agent::score() returned of it;
+  /// `lent_ns` may be lost beyond the stake.
+  Bytes allow(const View& view, const FeatureTracker& seen, double foreseen,
+              double lent_ns = 0);
   /// What is moved of it.
   void spend(const View& view, std::span<const Move> moves);
   /// Nothing is left, and something has cost enough where it lies to go back.
@@ -64,6 +70,18 @@ class Account {
   /// window, of late; likewise for what makes room, what it earns. All else
   /// stays where it is. `view` is what allow() saw last.
   void scores_back(const View& view, std::vector<double>& score) const;
+  /// Where an object would lie had nothing ever moved; kNoTier: not there.
+  TierId untouched(ObjectId object) const {
+    return object < untouched_.size() ? untouched_[object] : kNoTier;
+  }
+  /// What a modelled ns takes, as far as is known.
+  double factor() const { return factor_; }
+  /// What it costs to move a byte.
+  double move_ns_byte() const { return move_ns_byte_; }
+  /// Of the windows so far; 0 before the first.
+  double mean_window_ns() const {
+    return elapsed_ns_ / static_cast<double>(windows_ > 1 ? windows_ : 1);
+  }
   /// Earned less spent, in ns.
   double balance_ns() const { return balance_ns_; }
 

@@ -198,6 +198,7 @@ void FeatureTracker::update(const View& view) {
   const Sums sums = take_in(view, weight);
   mean_density_ = sums.bytes > 0 ? sums.all / sums.bytes : 0;
   mean_life_ = sums.bytes > 0 ? sums.lived / sums.bytes : 0;
+  footprint_ = sums.bytes;
   mean_bytes_ = sums.residents > 0 ? sums.bytes / sums.residents : 1;
   share_out(view, machine, sums);
   write_rows();

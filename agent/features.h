@@ -104,6 +104,8 @@ class FeatureTracker {
   double shared(Feature column) const {
     return static_cast<double>(shared_[column]);
   }
+  /// Bytes of all that is there.
+  double footprint() const { return footprint_; }
   /// What kStall is the logarithm of.
   double stall() const { return stall_; }
 
@@ -146,6 +148,7 @@ class FeatureTracker {
   double steady_ = 0;   // modelled gain over the window, remembered for long
   double stall_ = 0;    // modelled loss in slow tiers over the window
   std::int64_t windows_ = 0;
+  double footprint_ = 0;
   double mean_bytes_ = 1;
   std::vector<double> slowness_;
 };

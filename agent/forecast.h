@@ -83,8 +83,9 @@ inline void foresee(QNetwork& network, std::span<const float> rows,
 }
 
 /// The scores of these rows of `rows`, of which all has been foreseen: the
-/// price that each may cost (price.h), by what the forecast says is lost in the
-/// next `payback` decisions, and what was lost so far. Returns what all that is
+/// price that each may cost (price.h), by what is said to be lost in the next
+/// decisions (`payback`, or as many as the past tells), and what was lost so
+/// far. Returns what all that is
 /// there would lose in slow memory per decision, in windows.
 inline double forecast_scores(std::span<const float> rows,
                               std::span<const ObjectId> which, double payback,
@@ -93,14 +94,10 @@ inline double forecast_scores(std::span<const float> rows,
   kept.all_bytes = all.bytes;
   kept.all_soon = all.soon;
   // Lives are relative to their mean; that is what is lost on average.
-  const double unit = all.life > 0 ? all.soon / all.life : 0;
-  const Horizon horizon = horizon_of(rows, which, payback);
-  for (const ObjectId i : which) {
-    out[i] = price_of({.soon = kept.expected(i),
-                       .life = unit * static_cast<double>(kept.life[i]),
-                       .fast = kept.fast[i] != 0},
-                      horizon);
-  }
+  kept.life_unit = all.life > 0 ? all.soon / all.life : 0;
+  kept.horizon =
+      horizon_of(rows, which, kept.decisions > 0 ? kept.decisions : payback);
+  for (const ObjectId i : which) out[i] = kept.price(i, kept.fast[i] != 0);
   return all.bytes > 0 ? all.soon / all.bytes : 0;
 }
 

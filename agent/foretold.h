@@ -6,9 +6,12 @@
 // Thread safety: a plain value; one a tracker.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "agent/price.h"
 
 namespace thermocline {
 
@@ -20,21 +23,30 @@ struct Foretold {
   std::vector<std::uint8_t> fast;  // whether it lay in the fastest tier
   double all_bytes = 0;
   double all_soon = 0;  // over these
-  // Share of what all will lose, were it as in the last window, and how far
-  // that is believed instead (persistence.h).
-  std::vector<float> again;
-  double trust = 0;
+  // What the job's own past adds, the weight of `soon` beside it, and of how
+  // many decisions that is told (autoregression.h); 0: nothing is.
+  std::vector<float> past;
+  double weight = 1;
+  double decisions = 0;
+  // By which the last scores were reckoned.
+  Horizon horizon;
+  double life_unit = 0;  // of life
 
   /// What it loses soon, all things considered.
   double expected(std::size_t i) const {
-    const auto own = static_cast<double>(soon[i]);
-    if (!(again[i] > 0) || !(bytes[i] > 0)) return (1 - trust) * own;
-    return (1 - trust) * own + trust * static_cast<double>(again[i]) *
-                                   all_soon / static_cast<double>(bytes[i]);
+    return std::max(0.0, weight * static_cast<double>(soon[i]) +
+                             static_cast<double>(past[i]));
+  }
+  /// The price that it may cost, were it in fast memory or not.
+  double price(std::size_t i, bool in_fast) const {
+    return price_of({.soon = expected(i),
+                     .life = life_unit * static_cast<double>(life[i]),
+                     .fast = in_fast},
+                    horizon);
   }
 
   void resize(std::size_t objects) {
-    for (auto* one : {&soon, &life, &bytes, &again}) one->resize(objects);
+    for (auto* one : {&soon, &life, &bytes, &past}) one->resize(objects);
     fast.resize(objects);
   }
 };

@@ -20,9 +20,10 @@
 
 #include "agent/account.h"
 #include "agent/agent.h"
+#include "agent/autoregression.h"
 #include "agent/features.h"
 #include "agent/fine_tuner.h"
-#include "agent/persistence.h"
+#include "agent/on_paper.h"
 #include "policies/better_plan.h"
 #include "policies/packing.h"
 #include "policies/stay_search.h"
@@ -47,7 +48,9 @@ class Learned final : public Policy {
     double stake = Account::Options().stake;
     double drift = Account::Options().drift;
     bool measured = Account::Options().measured;
-    bool persistence = true;
+    bool autoregression = true;
+    double lend = 0.5;
+    double lend_windows = 10;
     bool online = false;
     double share = 0.01;
     std::string state;
@@ -63,9 +66,13 @@ class Learned final : public Policy {
       f("drift", drift, 0.0, 1.0, "share of the time since, likewise");
       f("measured", measured,
         "what moves earn is reckoned by what windows took, not as modelled");
-      f("persistence", persistence,
-        "that what is used goes on being used is believed, too, as far as it "
-        "foretold this job better");
+      f("autoregression", autoregression,
+        "what the job's own past foretells counts beside the agent's word");
+      f("lend", lend, 0.0, 1.0,
+        "share of what unlimited moves would have earned of late that moves "
+        "may lose beyond the stake");
+      f("lend_windows", lend_windows, 0.0, 1e9,
+        "at most so many windows' time of it");
       f("online", online, "goes on learning while the job runs");
       f("share", share, 1e-4, 1.0, "of a core that online learning may use");
       f("state", state,
@@ -100,10 +107,12 @@ class Learned final : public Policy {
     View view = given;
     seen_.update(view);
     if (options_.online) learn(given);
-    if (options_.persistence) persistence_.see(view, seen_.due(), foretold_);
+    if (options_.autoregression) past_.see(view, seen_, foretold_);
     const double foreseen =
         agent_.score(seen_.features(), seen_.due(), foretold_, score_);
-    allowed_ = account_.allow(view, seen_, foreseen);
+    allowed_ = account_.allow(
+        view, seen_, foreseen,
+        paper_.lent_ns(options_.lend, options_.lend_windows, account_));
     view.budget = std::min(view.budget, allowed_);
     double footprint = 0;
     wanted_ = 0;
@@ -138,6 +147,13 @@ class Learned final : public Policy {
         pack(view, {bytes_, tier_, movable_, used}, undo ? back_ : score_,
              {options_.hysteresis, undo ? 1 : options_.fill});
     account_.spend(view, moves);
+    if (foreseen >= 0 && options_.lend > 0) {
+      paper_.follow(
+          given, seen_, account_, foretold_,
+          [this](const View& on, std::span<const double> score, double) {
+            return pack(on, score, {options_.hysteresis, options_.fill});
+          });
+    }
     if (undo && !moves.empty()) ++undone_;
     if (undo && moves.empty() && view.budget > 0) account_.settle();
     for (const Move& move : moves) tier_[move.object] = move.to;
@@ -272,7 +288,8 @@ class Learned final : public Policy {
   Bytes wanted_ = 0;          // in slow memory, and better in fast
   std::vector<double> score_;
   Foretold foretold_;
-  Persistence persistence_;
+  Autoregression past_;
+  OnPaper paper_;
   // Of objects, as the last decision leaves them.
   std::vector<Bytes> bytes_;
   std::vector<TierId> tier_;
