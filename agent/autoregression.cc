@@ -15,23 +15,21 @@ constexpr double kShortWindows = 3;
 constexpr double kLongWindows = 12;
 constexpr double kLongest = 100;
 constexpr std::size_t kLasted = 3;  // times as long a job must be for a span
-constexpr std::size_t kLearnFrom = 4096;  // objects of a window, about
+constexpr std::size_t kLearnFrom = 2048;  // objects of a window, about
 
 // In eight sums of every eighth, so that all processors give the same bits.
 THERMOCLINE_WIDE
-double dot(std::size_t count, const float* a, const float* b, const float* c) {
+double dot(std::size_t count, const float* a, const float* b) {
   constexpr std::size_t kSums = 8;
   double sums[kSums] = {};
   const std::size_t whole = count / kSums * kSums;
   for (std::size_t i = 0; i < whole; i += kSums) {
     for (std::size_t j = 0; j < kSums; ++j) {
-      sums[j] += static_cast<double>(a[i + j]) * static_cast<double>(b[i + j]) *
-                 static_cast<double>(c[i + j]);
+      sums[j] += static_cast<double>(a[i + j]) * static_cast<double>(b[i + j]);
     }
   }
   for (std::size_t i = whole; i < count; ++i) {
-    sums[0] += static_cast<double>(a[i]) * static_cast<double>(b[i]) *
-               static_cast<double>(c[i]);
+    sums[0] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   }
   double out = 0;
   for (const double sum : sums) out += sum;
@@ -43,23 +41,31 @@ void decay(std::size_t count, const float* now, float rate, float* mean) {
   for (std::size_t i = 0; i < count; ++i) mean[i] += rate * (now[i] - mean[i]);
 }
 
-THERMOCLINE_WIDE
-void add_columns(std::size_t count, const float* now, const float* lately,
-                 const float* longer, const float* all, const double* by,
-                 double* out) {
-  for (std::size_t i = 0; i < count; ++i) {
-    out[i] = by[0] * static_cast<double>(now[i]) +
-             by[1] * static_cast<double>(lately[i]) +
-             by[2] * static_cast<double>(longer[i]) +
-             by[3] * static_cast<double>(all[i]);
-  }
-}
+// What counts how much; of stretches of neighbours, which lie end to end, the
+// sums of all before at each end.
+struct Terms {
+  double now, lately, longer, all;
+  double ends[2][6];  // behind, ahead
+};
 
-// What lies between two sums of all before.
 THERMOCLINE_WIDE
-void add_stretch(std::size_t count, const double* to, const double* from,
-                 double by, double* out) {
-  for (std::size_t i = 0; i < count; ++i) out[i] += by * (to[i] - from[i]);
+void add_up(std::size_t count, const float* now, const float* lately,
+            const float* longer, const float* all, const double* sums,
+            const Terms& by, float* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double* const at = sums + i;
+    const double own = by.now * static_cast<double>(now[i]) +
+                       by.lately * static_cast<double>(lately[i]) +
+                       by.longer * static_cast<double>(longer[i]) +
+                       by.all * static_cast<double>(all[i]);
+    const double behind = by.ends[0][0] * at[0] + by.ends[0][1] * at[-1] +
+                          by.ends[0][2] * at[-2] + by.ends[0][3] * at[-4] +
+                          by.ends[0][4] * at[-8] + by.ends[0][5] * at[-16];
+    const double ahead = by.ends[1][0] * at[1] + by.ends[1][1] * at[2] +
+                         by.ends[1][2] * at[3] + by.ends[1][3] * at[5] +
+                         by.ends[1][4] * at[9] + by.ends[1][5] * at[17];
+    out[i] = static_cast<float>(own + behind + ahead);
+  }
 }
 
 }  // namespace
@@ -93,11 +99,14 @@ void Autoregression::complete(const Foretold& kept) {
         static_cast<double>(kept.soon[last.object[k]]) * to_ns);
   }
   const std::size_t count = last.object.size();
+  std::vector<float> weighed(count);
   for (std::size_t a = 0; a < kAll; ++a) {
+    for (std::size_t k = 0; k < count; ++k) {
+      weighed[k] = last.weight[k] * last.column[a][k];
+    }
     for (std::size_t b = 0; b <= a; ++b) {
       last.products[a * kAll + b] = last.products[b * kAll + a] =
-          dot(count, last.weight.data(), last.column[a].data(),
-              last.column[b].data());
+          dot(count, weighed.data(), last.column[b].data());
     }
   }
 }
@@ -116,8 +125,11 @@ void Autoregression::learn() {
     for (std::size_t h = span.from; h <= std::min(span.to, known_.size());
          ++h) {
       const Known& known = known_[h - 1];
+      if (known.object.empty()) continue;
       came.clear();
-      for (const ObjectId i : known.object) came.push_back(now_[i + kReach]);
+      for (std::size_t k = 0; k < known.object.size(); ++k) {
+        came.push_back(known.weight[k] * now_[known.object[k] + kReach]);
+      }
       const double scale = 1 / (level * level *
                                 static_cast<double>((span.to - span.from + 1) *
                                                     known.object.size()));
@@ -125,8 +137,8 @@ void Autoregression::learn() {
         squares_[g][k] += scale * known.products[k];
       }
       for (std::size_t a = 0; a < kAll; ++a) {
-        targets_[g][a] += scale * dot(came.size(), known.weight.data(),
-                                      known.column[a].data(), came.data());
+        targets_[g][a] +=
+            scale * dot(came.size(), known.column[a].data(), came.data());
       }
     }
   }
@@ -174,7 +186,7 @@ void Autoregression::note(const View& view) {
     out.column[kNow].push_back(now_[i + kReach]);
     out.column[kShort].push_back(short_[i]);
     out.column[kLong].push_back(long_[i]);
-    out.column[kLife].push_back(
+    out.column[kMean].push_back(
         static_cast<float>(static_cast<double>(total_[i]) / windows_));
     std::size_t at = kNear;
     const double* const sums = &sums_[i + kReach];
@@ -248,28 +260,24 @@ void Autoregression::foretell(const View& view, Foretold& kept) {
   const double from_ns = modelled / per_footprint_;
   kept.weight = weights_[kNetwork];
   kept.decisions = static_cast<double>(decisions_);
-  Weights by = weights_;
-  for (double& one : by) one *= from_ns;
-  by[kLife] /= windows_;
-  std::size_t at = kNear;
-  for (const Bin& bin : kBins) {
-    const auto width = static_cast<double>(bin.to - bin.from + 1);
-    by[at++] /= width;
-    by[at++] /= width;
+  Terms by{weights_[kNow] * from_ns,
+           weights_[kShort] * from_ns,
+           weights_[kLong] * from_ns,
+           weights_[kMean] * from_ns / windows_,
+           {}};
+  // A stretch is worth the sums at its far end less those at its near one.
+  static_assert(kBins.size() == 5 && kReach == 16, "add_up() knows the bins");
+  for (std::size_t k = 0; k < kBins.size(); ++k) {
+    const auto width = static_cast<double>(kBins[k].to - kBins[k].from + 1);
+    const double behind = weights_[kNear + 2 * k] * from_ns / width;
+    const double ahead = weights_[kNear + 2 * k + 1] * from_ns / width;
+    by.ends[0][k] += behind;
+    by.ends[0][k + 1] -= behind;
+    by.ends[1][k] -= ahead;
+    by.ends[1][k + 1] += ahead;
   }
-  const std::size_t count = view.objects.size();
-  past_.resize(count);
-  add_columns(count, &now_[kReach], short_.data(), long_.data(), total_.data(),
-              &by[kNow], past_.data());
-  at = kNear;
-  for (const Bin& bin : kBins) {
-    const double* const sums = &sums_[kReach];
-    add_stretch(count, sums + 1 - bin.from, sums - bin.to, by[at++],
-                past_.data());
-    add_stretch(count, sums + bin.to + 1, sums + bin.from, by[at++],
-                past_.data());
-  }
-  std::copy(past_.begin(), past_.end(), kept.past.begin());
+  add_up(view.objects.size(), &now_[kReach], short_.data(), long_.data(),
+         total_.data(), &sums_[kReach], by, kept.past.data());
 }
 
 void Autoregression::see(const View& view, const FeatureTracker& seen,

@@ -21,8 +21,8 @@
 // lost in them or little.
 //
 // Thread safety: none. Determinism: the same views give the same bits, on
-// every processor. Cost: O(objects) a window, and more for 4,096 of them at
-// most that it learns from, of which it keeps about 4 MB. Nothing outlives the
+// every processor. Cost: O(objects) a window, and more for 2,048 of them at
+// most that it learns from, of which it keeps about 2 MB. Nothing outlives the
 // job.
 #pragma once
 
@@ -64,7 +64,7 @@ class Autoregression {
   static constexpr std::size_t kAhead = kSpans.back().to;
   // The regressors, in ns a byte: by the network; in this window; lately, for
   // longer and on average; then of each bin what lies before and behind.
-  enum Regressor : std::size_t { kNetwork, kNow, kShort, kLong, kLife, kNear };
+  enum Regressor : std::size_t { kNetwork, kNow, kShort, kLong, kMean, kNear };
   static constexpr std::size_t kAll = kNear + 2 * kBins.size();
 
   using Weights = std::array<double, kAll>;
@@ -93,7 +93,6 @@ class Autoregression {
   std::vector<float> short_;
   std::vector<float> long_;
   std::vector<float> total_;  // of all windows
-  std::vector<double> past_;  // of foretell()
   std::vector<ObjectId> used_;
   double lost_ = 0;       // in this window, ns a byte
   double mean_lost_ = 0;  // for longer

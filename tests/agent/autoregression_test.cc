@@ -64,7 +64,7 @@ TEST(Autoregression, ANetworkAloneCountsAtFirst) {
 
 TEST(Autoregression, WhatIsUsedGoesOnBeingUsedWherePhasesLast) {
   Regions job;
-  for (const std::size_t phase : {3, 6, 1, 4, 0, 5, 2, 7}) {
+  for (const std::size_t phase : {3U, 6U, 1U, 4U, 0U, 5U, 2U, 7U}) {
     for (int w = 0; w < 20 && (phase != 7 || w < 10); ++w) {
       job.window([&](std::size_t i) { return i / 8 == phase ? 500.0 : 0.0; });
     }
@@ -160,6 +160,19 @@ TEST(Autoregression, SameViewsSameBits) {
   }
   EXPECT_EQ(a.kept.past, b.kept.past);
   EXPECT_EQ(a.kept.weight, b.kept.weight);
+}
+
+// Of those that it learns from, none may be there any more.
+TEST(Autoregression, AllMayGo) {
+  Regions job;
+  for (int w = 0; w < 5; ++w) job.window([](std::size_t) { return 500.0; });
+  for (ObjectView& one : job.objects) one.bytes = 0;
+  for (int w = 0; w < 5; ++w) job.window([](std::size_t) { return 500.0; });
+  for (ObjectView& one : job.objects) one.bytes = 4096;
+  for (int w = 0; w < 20; ++w) {
+    job.window([](std::size_t i) { return i < 8 ? 500.0 : 0.0; });
+  }
+  EXPECT_GT(job.kept.expected(2), 2 * job.kept.expected(40));
 }
 
 // More than it learns from in a window: all are foretold.
