@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "agent/slow_loss.h"
+#include "estimator/symmetric_solve.h"
 #include "traces/wide.h"
 
 namespace thermocline {
@@ -92,8 +93,7 @@ void Autoregression::take_in(const View& view, std::span<const ObjectId> due) {
 // What the network said of what was noted last, which it said after.
 void Autoregression::complete(const Foretold& kept) {
   Known& last = known_.front();
-  const double modelled = modelled_ns_ > 0 ? foretold_ns_ / modelled_ns_ : 1;
-  const double to_ns = per_footprint_ / modelled;
+  const double to_ns = per_footprint_ / network_over_model();
   for (std::size_t k = 0; k < last.object.size(); ++k) {
     last.column[kNetwork][k] = static_cast<float>(
         static_cast<double>(kept.soon[last.object[k]]) * to_ns);
@@ -130,9 +130,8 @@ void Autoregression::learn() {
       for (std::size_t k = 0; k < known.object.size(); ++k) {
         came.push_back(known.weight[k] * now_[known.object[k] + kReach]);
       }
-      const double scale = 1 / (level * level *
-                                static_cast<double>((span.to - span.from + 1) *
-                                                    known.object.size()));
+      const double scale = 1 / (level * level * span.length() *
+                                static_cast<double>(known.object.size()));
       for (std::size_t k = 0; k < known.products.size(); ++k) {
         squares_[g][k] += scale * known.products[k];
       }
@@ -191,11 +190,10 @@ void Autoregression::note(const View& view) {
     std::size_t at = kNear;
     const double* const sums = &sums_[i + kReach];
     for (const Bin& bin : kBins) {
-      const double width = static_cast<double>(bin.to - bin.from + 1);
-      out.column[at++].push_back(
-          static_cast<float>((sums[1 - bin.from] - sums[-bin.to]) / width));
-      out.column[at++].push_back(
-          static_cast<float>((sums[bin.to + 1] - sums[bin.from]) / width));
+      out.column[at++].push_back(static_cast<float>(
+          (sums[1 - bin.from] - sums[-bin.to]) / bin.width()));
+      out.column[at++].push_back(static_cast<float>(
+          (sums[bin.to + 1] - sums[bin.from]) / bin.width()));
     }
   }
   out.column[kNetwork].resize(out.object.size());
@@ -213,24 +211,7 @@ Autoregression::Weights Autoregression::ridge(const Square& squares,
     m[a * kAll + a] += held;
     x[a] += held * prior[a];
   }
-  // Cholesky: m = l l', in place.
-  for (std::size_t j = 0; j < kAll; ++j) {
-    for (std::size_t k = 0; k < j; ++k) {
-      for (std::size_t i = j; i < kAll; ++i) {
-        m[i * kAll + j] -= m[i * kAll + k] * m[j * kAll + k];
-      }
-    }
-    const double root = std::sqrt(m[j * kAll + j]);
-    for (std::size_t i = j; i < kAll; ++i) m[i * kAll + j] /= root;
-  }
-  for (std::size_t i = 0; i < kAll; ++i) {
-    for (std::size_t k = 0; k < i; ++k) x[i] -= m[i * kAll + k] * x[k];
-    x[i] /= m[i * kAll + i];
-  }
-  for (std::size_t i = kAll; i-- > 0;) {
-    for (std::size_t k = i + 1; k < kAll; ++k) x[i] -= m[k * kAll + i] * x[k];
-    x[i] /= m[i * kAll + i];
-  }
+  solve_symmetric(m, x);
   const bool sound = std::all_of(x.begin(), x.end(),
                                  [](double one) { return std::isfinite(one); });
   return sound ? x : prior;
@@ -245,7 +226,7 @@ void Autoregression::solve() {
     if (g > 0 && static_cast<double>(span.to * kLasted) > windows_) break;
     weights = ridge(squares_[g], targets_[g], weights);
     for (std::size_t a = 0; a < kAll; ++a) {
-      sum[a] += weights[a] * static_cast<double>(span.to - span.from + 1);
+      sum[a] += weights[a] * span.length();
     }
     decisions_ = span.to;
   }
@@ -255,9 +236,8 @@ void Autoregression::solve() {
 }
 
 void Autoregression::foretell(const View& view, Foretold& kept) {
-  const double modelled = modelled_ns_ > 0 ? foretold_ns_ / modelled_ns_ : 1;
   per_footprint_ = static_cast<double>(view.window_ns) / bytes_;
-  const double from_ns = modelled / per_footprint_;
+  const double from_ns = network_over_model() / per_footprint_;
   kept.weight = weights_[kNetwork];
   kept.decisions = static_cast<double>(decisions_);
   Terms by{weights_[kNow] * from_ns,
@@ -268,7 +248,7 @@ void Autoregression::foretell(const View& view, Foretold& kept) {
   // A stretch is worth the sums at its far end less those at its near one.
   static_assert(kBins.size() == 5 && kReach == 16, "add_up() knows the bins");
   for (std::size_t k = 0; k < kBins.size(); ++k) {
-    const auto width = static_cast<double>(kBins[k].to - kBins[k].from + 1);
+    const double width = kBins[k].width();
     const double behind = weights_[kNear + 2 * k] * from_ns / width;
     const double ahead = weights_[kNear + 2 * k + 1] * from_ns / width;
     by.ends[0][k] += behind;

@@ -50,6 +50,9 @@ class Autoregression {
   struct Bin {
     std::ptrdiff_t from;
     std::ptrdiff_t to;
+    constexpr double width() const {
+      return static_cast<double>(to - from + 1);
+    }
   };
   static constexpr std::array<Bin, 5> kBins = {
       {{1, 1}, {2, 2}, {3, 4}, {5, 8}, {9, 16}}};
@@ -58,6 +61,9 @@ class Autoregression {
   struct Span {
     std::size_t from;
     std::size_t to;
+    constexpr double length() const {
+      return static_cast<double>(to - from + 1);
+    }
   };
   static constexpr std::array<Span, 4> kSpans = {
       {{1, 5}, {6, 8}, {9, 12}, {13, 16}}};
@@ -86,6 +92,10 @@ class Autoregression {
   static Weights ridge(const Square& squares, const Weights& targets,
                        const Weights& prior);
   void foretell(const View& view, Foretold& kept);
+  // Of what all would lose, so far.
+  double network_over_model() const {
+    return modelled_ns_ > 0 ? foretold_ns_ / modelled_ns_ : 1;
+  }
 
   // By object, ns a byte; now_ and sums_ with kReach of nothing at both ends.
   std::vector<float> now_;

@@ -85,8 +85,8 @@ inline void foresee(QNetwork& network, std::span<const float> rows,
 /// The scores of these rows of `rows`, of which all has been foreseen: the
 /// price that each may cost (price.h), by what is said to be lost in the next
 /// decisions (`payback`, or as many as the past tells), and what was lost so
-/// far. Returns what all that is
-/// there would lose in slow memory per decision, in windows.
+/// far. Returns what all that is there would lose in slow memory per decision,
+/// in windows.
 inline double forecast_scores(std::span<const float> rows,
                               std::span<const ObjectId> which, double payback,
                               Foretold& kept, std::vector<double>& out) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "estimator/symmetric_solve.h"
+
 namespace thermocline {
 namespace {
 
@@ -58,22 +60,6 @@ std::vector<Measurement> merged(std::span<const Measurement> measurements) {
     i = end;
   }
   return out;
-}
-
-// Solves a x = x in place, a symmetric and positive definite, row by row.
-void solve_in_place(std::vector<double>& a, std::vector<double>& x) {
-  const std::size_t n = x.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = a[i * n + k] / a[k * n + k];
-      for (std::size_t j = k; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
-      x[i] -= factor * x[k];
-    }
-  }
-  for (std::size_t k = n; k-- > 0;) {
-    for (std::size_t j = k + 1; j < n; ++j) x[k] -= a[k * n + j] * x[j];
-    x[k] /= a[k * n + k];
-  }
 }
 
 // The operator's time when everything lies in tier 0, before fitting: the
@@ -188,7 +174,7 @@ void OperatorTimes::solve(const TransferModel& model,
         gram[j * m + k] += sum;
       }
     }
-    solve_in_place(gram, rest);
+    solve_symmetric(gram, rest);
     double largest = 0;
     for (std::size_t i = 0; i <= n; ++i) {
       double to = 0;
