@@ -37,6 +37,7 @@ void print_json(const RecordReport& report, const std::string& output) {
                              {"peak_private_bytes", report.peak_private_bytes},
                              {"file_bytes", report.file_bytes},
                              {"lines_untold", report.lines_untold},
+                             {"recorder_apart", report.apart},
                              {"observer", report.figures}}
                   .dump(2)
                   .c_str());
@@ -58,6 +59,11 @@ void print_text(const RecordReport& report, const RecordOptions& asked) {
   if (asked.source.starts_with("perf") && !report.lines_untold.empty()) {
     std::fprintf(stderr, "lines that pass memory are not recorded: %s\n",
                  report.lines_untold.c_str());
+  }
+  if (!report.apart) {
+    std::fprintf(stderr,
+                 "the kernel refused to keep the recorder's own memory apart "
+                 "from the job's (set_mempolicy): it may slow the job down\n");
   }
   if (const auto line = aggregate_line(report.figures); !line.empty()) {
     std::fprintf(stderr, "%s\n", line.c_str());

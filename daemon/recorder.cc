@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "daemon/job.h"
+#include "daemon/own_memory.h"
 #include "daemon/paths.h"
 #include "daemon/placement.h"
 #include "daemon/recording.h"
@@ -71,6 +72,15 @@ std::string add_lines(const Machine& machine,
   return "";
 }
 
+// Where the job is bound to slow memory, own memory is fast, else slow.
+bool stay_out_of_the_way(const std::vector<int>& bound,
+                         const Machine& machine) {
+  if (bound.empty() || bound == machine.tiers.front().nodes) {
+    return prefer_slowest(machine);
+  }
+  return prefer_tier(machine, 0);
+}
+
 }  // namespace
 
 Result<RecordReport> record(
@@ -109,6 +119,8 @@ Result<RecordReport> record(
   }
   auto job = Job::start(std::move(start));
   if (!job) return job.error();
+  // The job, forked by now, does not inherit it.
+  const bool apart = stay_out_of_the_way(*bind, options.machine);
   auto sampler = open_sampler(options.source, job->pid(), /*children=*/true);
   if (!sampler) return sampler.error();
 
@@ -141,6 +153,7 @@ Result<RecordReport> record(
   Recording recording(std::move(*writer), std::move(*sampler), job->pid(),
                       options, std::move(observer));
   recording.report.lines_untold = untold;
+  recording.report.apart = apart;
   if (auto status = recording.begin(); !status) return status.error();
   if (auto status = job->release(); !status) {
     std::error_code ignored;

@@ -3,7 +3,9 @@
 // Hears the sampler, the preloaded tensor observer and /proc/PID/maps, puts
 // every time on the sampler's clock, and appends to the trace as it comes, so
 // that a recorder killed at any instant leaves a readable prefix. Counts what
-// it lost. Memory: bounded (recording.h). Thread safety: none.
+// it lost. Its own memory is slow, and fast where the job's is bound to slow
+// memory: it takes none of the link that the job uses. Memory: bounded
+// (recording.h). Thread safety: none.
 #pragma once
 
 #include <functional>
@@ -60,6 +62,7 @@ struct RecordReport {
   Bytes peak_private_bytes = 0;  // of it anonymous: what placement is about
   Bytes file_bytes = 0;          // of the trace
   std::string lines_untold;  // why no memory controller's lines are recorded
+  bool apart = true;         // the recorder's memory is where the job's is not
   ObserverFigures::Figures figures;  // of the traced process
 };
 

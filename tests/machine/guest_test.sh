@@ -89,5 +89,14 @@ $bin/thermocline run --policy hottest_first --source none -- sh -c '
   fail "no service to look at: $(cat /tmp/own.errors)"
 grep -q 'N1=[1-9]' /tmp/own || fail "the service lies in fast memory: $(cat /tmp/own)"
 
+# A recorder its own from where its job's is not.
+for where in all_fast:1 all_slow:0; do
+  $bin/thermocline record -q --source pages --no-tensors --placement ${where%:*} --force \
+    -o /tmp/own.trace -- sh -c 'grep -h heap /proc/$PPID/numa_maps' >/tmp/own ||
+    fail "no recorder to look at"
+  grep -q "N${where#*:}=[1-9]" /tmp/own ||
+    fail "beside a job that is ${where%:*} the recorder lies: $(cat /tmp/own)"
+done
+
 # Pages really move between the two nodes.
 $bin/two_nodes_probe
