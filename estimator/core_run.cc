@@ -8,6 +8,12 @@ namespace {
 constexpr int kAhead = 20;    // lines that are fetched ahead
 constexpr int kStagger = 23;  // streams do not begin their pages together
 
+// The next random number, below `count`.
+std::size_t below(std::uint32_t& random, std::size_t count) {
+  random = random * 1664525U + 1013904223U;  // Numerical Recipes
+  return std::uint64_t{random} * count >> 32;
+}
+
 }  // namespace
 
 CoreRun::CoreRun(const AccessModel& model, std::span<SeenAccesses> seen)
@@ -15,8 +21,6 @@ CoreRun::CoreRun(const AccessModel& model, std::span<SeenAccesses> seen)
   int line = 0;
   for (std::size_t s = 0; s < progress_.size(); ++s) {
     const AccessShape& shape = model_.shapes[s];
-    const ByTier& written = shape.written_ns;
-    progress_[s].writes = *std::max_element(written.begin(), written.end()) > 0;
     if (!shape.sequential) continue;
     progress_[s].cursors.resize(shape.streams);
     for (Cursor& cursor : progress_[s].cursors) {
@@ -30,17 +34,11 @@ CoreRun::CoreRun(const AccessModel& model, std::span<SeenAccesses> seen)
 void CoreRun::run(std::span<Step> steps, int passes) {
   for (int pass = 0; pass < passes; ++pass) {
     for (std::size_t i = steps.size(); i > 1; --i) {
-      random_ = random_ * 1664525U + 1013904223U;  // Numerical Recipes
-      const std::uint64_t other = std::uint64_t{random_} * i >> 32;
-      std::swap(steps[i - 1], steps[other]);
+      std::swap(steps[i - 1], steps[below(random_, i)]);
     }
     for (const Step& step : steps) {
       const AccessShape& shape = model_.shapes[step.shape];
       Progress& own = progress_[step.shape];
-      if (!own.begun) {
-        own.begun = true;
-        own.written_tier = step.tier;
-      }
       own.owed += shape.weight;
       if (own.owed < 1) continue;
       own.owed -= 1;
@@ -54,10 +52,18 @@ void CoreRun::burst(std::size_t s) {
   const AccessShape& shape = model_.shapes[s];
   Progress& own = progress_[s];
   const auto count = static_cast<double>(own.waits);
-  owed_ns_ += shape.work_ns * count;
-  owed_instructions_ += shape.instructions * count;
+  // Of what an access computes, so much before it and the rest later.
+  const double apart = std::min(model_.apart, shape.instructions);
+  const double apart_ns =
+      apart > 0 ? shape.work_ns * apart / shape.instructions : 0;
+  owed_ns_ += (shape.work_ns - apart_ns) * count;
+  owed_instructions_ += (shape.instructions - apart) * count;
   gathered_ += own.waits;
-  if (gathered_ >= model_.together) work();
+  if (gathered_ >= model_.together) {
+    work(owed_ns_, owed_instructions_);
+    owed_ns_ = owed_instructions_ = 0;
+    gathered_ = 0;
+  }
   wait_until(result_at_, result_of_);
   accesses_ += count;
   if (!seen_.empty()) seen_[s].count += count;
@@ -65,10 +71,11 @@ void CoreRun::burst(std::size_t s) {
   double done = 0;
   for (std::size_t i = 0; i < own.waits; ++i) {
     const std::size_t tier = own.waiting[i];
+    if (apart > 0) work(apart_ns, apart);
     if (shape.sequential) {
       done = stream(s, tier);
     } else if (shape.store) {
-      done = fetch(shape, own, tier);
+      done = fetch(shape, tier);
     } else {
       done = load(s, tier);
     }
@@ -98,11 +105,9 @@ void CoreRun::wait_until(double time, std::size_t shape) {
 
 // Computes, beside loads in flight. In order: what is a window behind must
 // have come.
-void CoreRun::work() {
-  now_ += owed_ns_;
-  instructions_ += owed_instructions_;
-  owed_ns_ = owed_instructions_ = 0;
-  gathered_ = 0;
+void CoreRun::work(double ns, double instructions) {
+  now_ += ns;
+  instructions_ += instructions;
   while (flights_begin_ != flights_end_) {
     const Flight& oldest = flights_[flights_begin_ % kFlights];
     if (oldest.at > instructions_ - kWindowInstructions) break;
@@ -112,13 +117,13 @@ void CoreRun::work() {
 }
 
 // Asks for a line now; returns when it comes.
-double CoreRun::fetch(const AccessShape& shape, Progress& own,
-                      std::size_t tier) {
-  if (own.writes) {
-    double& link = link_free_[own.written_tier];
-    link = std::max(link, now_) + shape.written_ns[own.written_tier];
-    own.written_tier = tier;
+double CoreRun::fetch(const AccessShape& shape, std::size_t tier) {
+  Line& old = cached_[below(leaves_, kCached)];
+  if (old.back_ns > 0) {
+    double& back = link_free_[old.tier];
+    back = std::max(back, now_) + old.back_ns;
   }
+  old = {shape.written_ns[tier], tier};
   double& link = link_free_[tier];
   const double start = std::max(link, now_);
   link = start + shape.read_ns[tier];
@@ -136,7 +141,7 @@ CoreRun::Buffer& CoreRun::free_load_buffer() {
 
 double CoreRun::take_load_buffer(std::size_t s, std::size_t tier) {
   Buffer& buffer = free_load_buffer();
-  buffer = {fetch(model_.shapes[s], progress_[s], tier), s};
+  buffer = {fetch(model_.shapes[s], tier), s};
   return buffer.free;
 }
 
@@ -160,14 +165,13 @@ double CoreRun::stream(std::size_t s, std::size_t tier) {
       buffer = {std::max(done, now_), s};
     }
   } else {
-    done = shape.store ? fetch(shape, own, tier) : take_load_buffer(s, tier);
+    done = shape.store ? fetch(shape, tier) : take_load_buffer(s, tier);
     cursor.fetched = line;
   }
   const int reach = std::min(line + std::min(kAhead, 2 * line), kPageLines - 1);
   while (cursor.fetched < reach) {
     ++cursor.fetched;
-    cursor.ready[static_cast<std::size_t>(cursor.fetched)] =
-        fetch(shape, own, tier);
+    cursor.ready[static_cast<std::size_t>(cursor.fetched)] = fetch(shape, tier);
   }
   cursor.line = (line + 1) % kPageLines;
   return done;

@@ -9,12 +9,13 @@
 // - a window of 256 instructions retires in order: what is behind a miss waits
 //   for it as soon as the window is full;
 // - ten loads are in flight; stores are posted, through 56 entries, in order;
-// - each tier's link carries line after line, in the order of asking; a line
-//   that was written leaves before another takes its place;
+// - each tier's link carries line after line, in the order of asking; before a
+//   line takes its place another leaves, of any class, which may go back;
 // - lines read in order are fetched ahead, up to 20, twice as many as were
 //   read of the page, and never beyond its end;
 // - of some loads the next access needs the result;
-// - accesses may come several together, and computing between.
+// - accesses may come several together, some instructions apart, and computing
+//   between.
 // What a job's accesses are like (AccessShape) is learned from its two runs
 // (shape_fit.h). The figures are those of Intel's servers (Optimization
 // manual: line fill buffers, store buffer and streamer of Skylake-SP, a window
@@ -60,7 +61,8 @@ struct AccessShape {
 struct AccessModel {
   std::vector<AccessShape> shapes;  // by class
   std::size_t together = 1;         // accesses of any class before computing
-  double weight = 1;                // in the mean of several accounts
+  double apart = 0;   // instructions from one of these to the next
+  double weight = 1;  // in the mean of several accounts
 };
 
 // A sample of such accesses, and where they lie.
@@ -92,6 +94,7 @@ class CoreRun {
   static constexpr std::size_t kStores = 56;
   static constexpr std::size_t kFlights = 64;
   static constexpr int kPageLines = 64;
+  static constexpr std::size_t kCached = 64;
 
   struct Flight {  // a load on its way
     double done = 0;
@@ -109,19 +112,20 @@ class CoreRun {
   };
   struct Progress {  // of one shape
     std::vector<Cursor> cursors;
-    std::size_t turn = 0;          // which of them is next
-    std::size_t written_tier = 0;  // of the line that leaves next
-    double needed = 0.5;           // carried over
-    double owed = 0.5;             // accesses, carried over
+    std::size_t turn = 0;                            // which of them is next
+    double needed = 0.5;                             // carried over
+    double owed = 0.5;                               // accesses, carried over
     std::array<std::uint8_t, kMostBurst> waiting{};  // tiers of a burst to be
     std::size_t waits = 0;
-    bool begun = false;
-    bool writes = false;  // whether lines go back
+  };
+  struct Line {          // in the cache
+    double back_ns = 0;  // for which it will hold the link when it leaves
+    std::size_t tier = 0;
   };
 
   void burst(std::size_t shape);
-  void work();
-  double fetch(const AccessShape& shape, Progress& own, std::size_t tier);
+  void work(double ns, double instructions);
+  double fetch(const AccessShape& shape, std::size_t tier);
   double load(std::size_t shape, std::size_t tier);
   double stream(std::size_t shape, std::size_t tier);
   void wait_until(double time, std::size_t shape);
@@ -149,6 +153,8 @@ class CoreRun {
   std::size_t flights_begin_ = 0;
   std::size_t flights_end_ = 0;
   std::uint32_t random_ = 12345;
+  std::array<Line, kCached> cached_{};
+  std::uint32_t leaves_ = 12345;  // which of them, at random
 };
 
 }  // namespace thermocline

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "estimator/access_cost.h"
 #include "estimator/class_costs.h"
@@ -32,9 +33,10 @@ constexpr double kUneven = 0.3;       // weight of how much latencies differ
 constexpr double kWorthwhile = 0.01;  // share of the samples
 constexpr std::array<std::size_t, 7> kTogether{1, 2, 4, 8, 16, 64, 256};
 constexpr std::size_t kMany = 16;
+constexpr std::array<double, 3> kApart{0, 32, 64};
 // An account that is off by so much more weighs 1 / e; by far less, nothing.
-constexpr double kBelieved = 0.02;
-constexpr double kLeastWeight = 0.05;
+constexpr double kBelieved = 0.01;
+constexpr double kLeastWeight = 0.1;
 
 AccessShape shape_of(const AccessClass& what, const Machine& machine) {
   AccessShape shape;
@@ -78,6 +80,9 @@ class Fit {
       accesses += accesses_.back();
     }
     for (double& share : accesses_) share /= std::max(accesses, 1.0);
+    for (std::size_t c = 0; c < times_.size(); ++c) {
+      instructions_ += accesses_[c] * model_.shapes[c].instructions;
+    }
     for (std::size_t c = 0; c < model_.shapes.size(); ++c) {
       const auto& shape = model_.shapes[c];
       if (shape.store) continue;
@@ -97,8 +102,24 @@ class Fit {
     std::vector<AccessModel> found;
     std::vector<double> offs;
     const auto first = model_.shapes;
+    for (const double apart : kApart) {
+      if (apart > 0 && (!told_ || apart >= instructions_)) break;
+      search_all(first, apart, classes, found, offs);
+    }
+    return weighed(std::move(found), offs);
+  }
+
+ private:
+  enum class Needed { kAsAlone, kNever, kAlways };
+
+  // How accesses are made that come so many instructions apart.
+  void search_all(const std::vector<AccessShape>& first, double apart,
+                  const AccessClasses& classes, std::vector<AccessModel>& found,
+                  std::vector<double>& offs) {
+    double best = std::numeric_limits<double>::infinity();
     for (const std::size_t together : kTogether) {
-      model_ = {first, together};
+      if (apart > 0 && together == 1) continue;  // the same
+      model_ = {first, together, apart};
       begin(classes);
       // Without waits, what is far from the best start only looks as good.
       if (waits_told_) {
@@ -114,16 +135,10 @@ class Fit {
       offs.push_back(least_);
       if (!told_) break;  // nothing that differs by it
       // So many only where it gets better and better.
-      if (together >= kMany &&
-          least_ > *std::min_element(offs.begin(), offs.end())) {
-        break;
-      }
+      best = std::min(best, least_);
+      if (together >= kMany && least_ > best) break;
     }
-    return weighed(std::move(found), offs);
   }
-
- private:
-  enum class Needed { kAsAlone, kNever, kAlways };
 
   static std::vector<AccessModel> weighed(std::vector<AccessModel> found,
                                           const std::vector<double>& offs) {
@@ -307,6 +322,7 @@ class Fit {
   std::vector<Part> parts_;
   double samples_ = 0;
   std::vector<double> accesses_;  // share of each class
+  double instructions_ = 0;       // for an access, on average
   bool waits_told_ = false;       // what was waited for an access alone
   bool told_ = false;             // whether loads tell their latency
   double least_ = 0;

@@ -15,8 +15,9 @@
 // does, where both find the link idle.
 //
 // How many accesses of several classes come together before the job computes,
-// the runs do not tell: accounts with one to sixteen (of more, while that
-// explains them better) explain them about as well, and differ in what mixes
+// and how many instructions lie between these, the runs hardly tell: accounts
+// with one to sixteen (of more, while that explains them better), 0, 32 or 64
+// instructions apart, explain them about as well, and differ in what mixes
 // take. So all are kept that do, and weigh by how well. Nothing is fitted on
 // mixed placements.
 //

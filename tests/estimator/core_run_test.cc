@@ -141,18 +141,44 @@ TEST(CoreRun, LoadsOfABurstWaitForEachOther) {
   }
 }
 
+double slow_ns_per_access(const AccessModel& model) {
+  CoreRun core(model);
+  std::vector<Step> steps(16, {0, 1});
+  core.run(steps, 200);
+  return core.now() / core.accesses();
+}
+
 // Apart, one fills the window; together, four are in flight.
 TEST(CoreRun, AccessesThatComeTogetherOverlap) {
   AccessShape rare = gather();
   rare.instructions = kWindowInstructions;
   for (const std::size_t together : {1UL, 4UL}) {
-    const AccessModel model{{rare}, together};
-    CoreRun core(model);
-    std::vector<Step> steps(16, {0, 1});
-    core.run(steps, 200);
-    EXPECT_NEAR(core.now() / core.accesses(),
+    EXPECT_NEAR(slow_ns_per_access({{rare}, together}),
                 300.0 / static_cast<double>(together), 5);
   }
+}
+
+// Sixteen together, of which as many overlap as fit a window.
+TEST(CoreRun, AccessesSomeWayApartShareAWindow) {
+  AccessShape rare = gather();
+  rare.instructions = 4 * kWindowInstructions;
+  const AccessModel model{{rare}, 16, kWindowInstructions / 4};
+  EXPECT_NEAR(slow_ns_per_access(model), 300.0 / 4, 10);
+}
+
+// What was written goes back when another's lines come, and then no more.
+TEST(CoreRun, LinesGoBackForThoseOfAnyClass) {
+  const AccessModel model{{store(), chase()}};
+  CoreRun core(model);
+  std::vector<Step> written(16, {0, 1}), chased(16, {1, 1});
+  core.run(written, 20);
+  const double before = core.now();
+  core.run(chased, 8);
+  EXPECT_GT(core.now() - before, 8 * 16 * 330);
+  core.run(chased, 50);
+  const double clean = core.now();
+  core.run(chased, 50);
+  EXPECT_NEAR(core.now() - clean, 50 * 16 * 300, 50 * 16);
 }
 
 TEST(CoreRun, IsFiniteAndNeverFasterThanItsLinks) {
