@@ -37,7 +37,7 @@ void print_json(const RecordReport& report, const std::string& output) {
                              {"peak_private_bytes", report.peak_private_bytes},
                              {"file_bytes", report.file_bytes},
                              {"lines_untold", report.lines_untold},
-                             {"recorder_apart", report.apart},
+                             {"apart_refused", report.apart_refused},
                              {"observer", report.figures}}
                   .dump(2)
                   .c_str());
@@ -60,7 +60,7 @@ void print_text(const RecordReport& report, const RecordOptions& asked) {
     std::fprintf(stderr, "lines that pass memory are not recorded: %s\n",
                  report.lines_untold.c_str());
   }
-  if (!report.apart) {
+  if (report.apart_refused) {
     std::fprintf(stderr,
                  "the kernel refused to keep the recorder's own memory apart "
                  "from the job's (set_mempolicy): it may slow the job down\n");

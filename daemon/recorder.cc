@@ -73,6 +73,7 @@ std::string add_lines(const Machine& machine,
 }
 
 // Where the job is bound to slow memory, own memory is fast, else slow.
+// Returns: false when the kernel refuses.
 bool stay_out_of_the_way(const std::vector<int>& bound,
                          const Machine& machine) {
   if (bound.empty() || bound == machine.tiers.front().nodes) {
@@ -120,7 +121,7 @@ Result<RecordReport> record(
   auto job = Job::start(std::move(start));
   if (!job) return job.error();
   // The job, forked by now, does not inherit it.
-  const bool apart = stay_out_of_the_way(*bind, options.machine);
+  const bool apart_refused = !stay_out_of_the_way(*bind, options.machine);
   auto sampler = open_sampler(options.source, job->pid(), /*children=*/true);
   if (!sampler) return sampler.error();
 
@@ -153,7 +154,7 @@ Result<RecordReport> record(
   Recording recording(std::move(*writer), std::move(*sampler), job->pid(),
                       options, std::move(observer));
   recording.report.lines_untold = untold;
-  recording.report.apart = apart;
+  recording.report.apart_refused = apart_refused;
   if (auto status = recording.begin(); !status) return status.error();
   if (auto status = job->release(); !status) {
     std::error_code ignored;

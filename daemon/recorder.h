@@ -62,7 +62,8 @@ struct RecordReport {
   Bytes peak_private_bytes = 0;  // of it anonymous: what placement is about
   Bytes file_bytes = 0;          // of the trace
   std::string lines_untold;  // why no memory controller's lines are recorded
-  bool apart = true;         // the recorder's memory is where the job's is not
+  // By the kernel: to keep the recorder's own memory out of the job's tier.
+  bool apart_refused = false;
   ObserverFigures::Figures figures;  // of the traced process
 };
 

@@ -33,7 +33,7 @@ constexpr double kUneven = 0.3;       // weight of how much latencies differ
 constexpr double kWorthwhile = 0.01;  // share of the samples
 constexpr std::array<std::size_t, 7> kTogether{1, 2, 4, 8, 16, 64, 256};
 constexpr std::size_t kMany = 16;
-constexpr std::array<double, 3> kApart{0, 32, 64};
+constexpr std::array<double, 3> kApart{0, 32, 64};  // instructions; rising
 // An account that is off by so much more weighs 1 / e; by far less, nothing.
 constexpr double kBelieved = 0.01;
 constexpr double kLeastWeight = 0.1;
