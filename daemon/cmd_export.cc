@@ -142,8 +142,8 @@ void add_export(CLI::App& root, Outcome& outcome) {
       ->add_option(
           "--what", given->list,
           "the list to write: samples, tensors, operators, mappings, "
-          "marks, counters, losses, periods, tensor_accesses (samples by "
-          "the tensor that lived there then)")
+          "marks, counters, losses, periods, sequences (accesses in a row), "
+          "tensor_accesses (samples by the tensor that lived there then)")
       ->check(CLI::IsMember(export_lists()));
   command->add_option("-o,--output", given->output,
                       "file to write; default: standard output");

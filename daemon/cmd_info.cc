@@ -120,6 +120,9 @@ void print_text(const std::string& file, const ReadTrace& read) {
            (trace.info.source.empty() ? "" : "; source " + trace.info.source));
   line("lost", losses_line(trace));
   if (!trace.periods.empty()) line("periods", periods_line(trace));
+  if (!trace.sequences.empty()) {
+    line("sequences", count(trace.sequences) + " of accesses in a row");
+  }
   if (trace.end.private_bytes > 0) {
     line("memory", bytes(trace.end.private_bytes) +
                        " of its own at the peak, sampled or not");

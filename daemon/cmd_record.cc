@@ -29,6 +29,7 @@ void print_json(const RecordReport& report, const std::string& output) {
                              {"clock", report.clock},
                              {"wall_s", report.wall_s},
                              {"samples", report.samples},
+                             {"sequences", report.sequences},
                              {"foreign_samples", report.foreign},
                              {"lost", report.lost},
                              {"tensors", report.tensors},

@@ -54,7 +54,8 @@ struct RecordReport {
   double wall_s = 0;  // on this host's
   std::string clock;
   std::uint64_t samples = 0;
-  std::uint64_t foreign = 0;  // samples of nobody we trace, left out
+  std::uint64_t sequences = 0;  // of accesses in a row
+  std::uint64_t foreign = 0;    // samples of nobody we trace, left out
   std::uint64_t lost = 0;
   std::uint64_t tensors = 0;
   std::uint64_t operators = 0;

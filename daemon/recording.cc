@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/process.h"
+#include "tracer/sequence_builder.h"
 
 namespace thermocline {
 namespace {
@@ -16,6 +17,18 @@ constexpr std::size_t kManyBirths = 1 << 16;
 // A stream tells of one CPU after the other.
 constexpr Nanos kApart = 500'000'000;
 constexpr std::uint32_t kNotTold = 0xffffffff;
+
+// Leaves out what lies outside `mine`: of a stream that tells of no process it
+// is another's. What was executed meanwhile counts to what comes next.
+void keep_own(AccessSequence& sequence, const AddressMap& mine) {
+  std::uint32_t passed = 0;
+  std::erase_if(sequence.accesses, [&](SequencedAccess& access) {
+    access.instructions += passed;
+    const bool other = mine.find(access.address) == AddressMap::kNone;
+    passed = other ? access.instructions : 0;
+    return other;
+  });
+}
 
 }  // namespace
 
@@ -74,6 +87,15 @@ void Recording::attribute() {
     }
   }
   pending_.clear();
+  for (auto& [sequence, pid] : pending_sequences_) {
+    if (of_another(pid)) continue;
+    if (sampler_->unattributed()) keep_own(sequence, mine_);
+    if (sequence.accesses.size() < SequenceBuilder::kFewest) continue;
+    writer_.add(sequence);
+    ++report.sequences;
+  }
+  pending_sequences_.clear();
+  pending_accesses_ = 0;
 }
 
 Result<RecordReport> Recording::finish(int exit_status) {
@@ -156,7 +178,10 @@ Status Recording::drain(bool keep) {
     ended_ = ended_ || batch->ended;
     for (const auto& change : batch->periods) writer_.add(change);
     report.foreign += batch->foreign;
-    if (batch->samples.empty() && batch->counters.empty()) return {};
+    if (batch->samples.empty() && batch->counters.empty() &&
+        batch->sequences.empty()) {
+      return {};
+    }
     if (keep) gather(*batch);
     if (!is_virtual() && newest_ >= until) return {};
   }
@@ -175,7 +200,12 @@ void Recording::gather(const SampleBatch& batch) {
     if (pid != kNotTold) traced_.sampled(pid);
     pending_.emplace_back(batch.samples[i], pid);
   }
-  if (pending_.size() < limits_.samples) return;
+  for (const auto& seen : batch.sequences) {
+    if (streams_ && of_another(seen.pid)) continue;
+    pending_accesses_ += seen.sequence.accesses.size();
+    pending_sequences_.push_back(seen);
+  }
+  if (pending_.size() + pending_accesses_ < limits_.samples) return;
   traced_.settle();
   attribute();
 }

@@ -89,8 +89,10 @@ class Recording {
   Nanos newest_ = -1;
   bool ended_ = false;                                     // the source
   std::vector<std::pair<Sample, std::uint32_t>> pending_;  // and its process
-  std::map<Address, Area> seen_;                           // by start
-  AddressMap mine_;  // object 0: all that the job ever mapped
+  std::vector<SeenSequence> pending_sequences_;
+  std::size_t pending_accesses_ = 0;  // of them
+  std::map<Address, Area> seen_;      // by start
+  AddressMap mine_;                   // object 0: all that the job ever mapped
   std::size_t mine_added_ = 0;
   std::uint64_t other_samples_ = 0;  // of other processes
   std::uint64_t other_events_ = 0;

@@ -120,7 +120,8 @@ def info(trace):
 
 def read(trace, what="samples"):
     """A list of the trace as a structured numpy array: samples, tensors,
-    operators, mappings, marks, counters, losses, periods, tensor_accesses."""
+    operators, mappings, marks, counters, losses, periods, sequences,
+    tensor_accesses."""
     import csv
     import io
 

@@ -105,10 +105,10 @@ AccessClasses::AccessClasses(const Trace& slow, const Trace& fast) {
   look_at_order(slow);
 }
 
-std::size_t AccessClasses::of(const Sample& sample) const {
-  const bool store = is_store(sample);
+std::size_t AccessClasses::of(Address ip, Access access) const {
+  const bool store = access == Access::kStore;
   const auto& by_instruction = store ? stores_ : loads_;
-  const auto at = by_instruction.find(sample.ip);
+  const auto at = by_instruction.find(ip);
   if (at != by_instruction.end()) return at->second;
   return classes_.size() - (store ? 1 : 2);
 }

@@ -57,7 +57,10 @@ class AccessClasses {
   const std::vector<AccessClass>& all() const { return classes_; }
   /// By class, its look_back.
   std::vector<std::size_t> look_backs() const;
-  std::size_t of(const Sample& sample) const;
+  std::size_t of(Address ip, Access access) const;
+  std::size_t of(const Sample& sample) const {
+    return of(sample.ip, sample.access);
+  }
   /// Of each sample of a trace.
   std::vector<std::uint32_t> of_samples(const Trace& trace) const;
   /// What is known better than from the samples (link_lines.h).

@@ -220,6 +220,12 @@ Trace Alignment::translated(Trace from) const {
     }
     sample.address = translate(sample.address).value_or(0);
   }
+  for (AccessSequence& sequence : from.sequences) {
+    for (SequencedAccess& access : sequence.accesses) {
+      access.ip = translate(access.ip).value_or(access.ip);
+      access.address = translate(access.address).value_or(0);
+    }
+  }
   for (Tensor& tensor : from.tensors) {
     const auto at = tensors_.find(tensor.serial);
     tensor.address = at != tensors_.end()

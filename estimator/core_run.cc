@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "estimator/below.h"
+
 namespace thermocline {
 namespace {
 
 constexpr int kAhead = 20;    // lines that are fetched ahead
 constexpr int kStagger = 23;  // streams do not begin their pages together
-
-// The next random number, below `count`.
-std::size_t below(std::uint32_t& random, std::size_t count) {
-  random = random * 1664525U + 1013904223U;  // Numerical Recipes
-  return std::uint64_t{random} * count >> 32;
-}
 
 }  // namespace
 

@@ -30,32 +30,9 @@
 #include <span>
 #include <vector>
 
-#include "estimator/latencies.h"
+#include "estimator/access_shape.h"
 
 namespace thermocline {
-
-inline constexpr double kWindowInstructions = 256;
-inline constexpr std::size_t kMostBurst = 64;
-
-inline constexpr std::size_t kMostLinks = 8;  // tiers
-
-// By tier, the fastest first.
-using ByTier = std::array<double, kMostLinks>;
-
-// How accesses of one class are made.
-struct AccessShape {
-  bool store = false;
-  bool sequential = false;
-  std::size_t streams = 1;                         // of a sequential class
-  double work_ns = 0;                              // computing for an access
-  double instructions = kWindowInstructions / 10;  // for an access
-  std::size_t burst = 1;                           // accesses made in a row
-  double needed = 0;    // share of bursts that the next access waits for
-  double weight = 1;    // accesses for a step, of those of the heaviest class
-  ByTier read_ns{};     // for which its lines hold the link
-  ByTier written_ns{};  // and those that it sends back
-  ByTier latency_ns{};  // of idle memory
-};
 
 // One account of how all of them are made.
 struct AccessModel {
@@ -69,13 +46,6 @@ struct AccessModel {
 struct Step {
   std::uint16_t shape = 0;
   std::uint16_t tier = 0;  // less than kMostLinks
-};
-
-// What a PMU would see of the accesses of one shape.
-struct SeenAccesses {
-  Latencies latency;  // of loads that nothing fetched ahead
-  double waited = 0;  // ns for which the core waited for one of them alone
-  double count = 0;
 };
 
 class CoreRun {

@@ -250,8 +250,12 @@ Result<Differential> Differential::from_ends(Parts parts,
                 static_cast<double>(slow.run_ns() - fast.run_ns()),
                 costs.known);
     Tally both = mean(by_slow, by_fast);
+    if (costs.sequenced) {
+      const auto& [misses, windows, weigh] = *costs.sequenced;
+      both = first_of(tally(misses, windows, ends.regions, weigh), both);
+    }
     if (options.even_out != EvenOut::kNone) {
-      smooth(both, ends.regions, 2, options.even_out);
+      smooth(both, ends.regions, costs.sequenced ? 1 : 2, options.even_out);
     }
     parts.levels.push_back({tiers[r], ns, std::move(both), std::move(doubt)});
     if (r == 0) parts.savings = std::move(costs.savings);

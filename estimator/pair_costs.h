@@ -13,6 +13,7 @@
 // Thread safety: pure.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "estimator/machine.h"
@@ -21,10 +22,19 @@
 
 namespace thermocline {
 
+// What missed in the slow run's sequences, as samples of it.
+struct SequencedMisses {
+  Trace trace;
+  WindowCuts cuts;
+  Weigh weigh;  // share of the gain, any unit
+};
+
 struct PairCosts {
   Weigh slow;  // of the slow trace's samples: share of the gain, any unit
   Weigh fast;  // of the fast trace's
   Savings savings;
+  // What objects gain must be told by what tells what they save.
+  std::optional<SequencedMisses> sequenced;
   bool known = false;  // whether samples told their instructions
 };
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "estimator/mixed_run.h"
+#include "estimator/sequence_run.h"
 #include "traces/result.h"
 
 namespace thermocline {
@@ -32,6 +33,17 @@ bool differ(std::span<const double> runs) {
 template <typename Place>
 double Savings::core_run(const AccessModel& model, const Stretch& stretch,
                          Place place) const {
+  if (!order_.empty()) {
+    SequenceRun run(model.shapes);
+    double before = 0;
+    const std::size_t seam = stretch.first + (stretch.last - stretch.first) / 4;
+    for (std::size_t s = stretch.before; s < stretch.last; ++s) {
+      if (s == seam) before = run.now();
+      run.add(order_[s], place(samples_[s]));
+    }
+    return (run.now() - before) /
+           static_cast<double>(stretch.last - stretch.first);
+  }
   const auto shared =
       std::max(kLeastPasses, kPasses / static_cast<int>(models_.size()));
   // A short one as long as others: else its beginning weighs too much.
@@ -51,11 +63,12 @@ FineNanos Savings::saved_in(std::size_t number,
   if (!stretch.saves) return 0;
   ByTier placed{}, samples{};
   for (std::size_t s = stretch.first; s < stretch.last; ++s) {
+    if (!counts(s)) continue;
     const TierId tier = placement[samples_[s].object];
     placed[tier] += times_[samples_[s].kind][tier];
     samples[tier] += 1;
   }
-  const auto count = static_cast<double>(stretch.last - stretch.first);
+  const double count = std::accumulate(samples.begin(), samples.end(), 0.0);
   if (*std::max_element(samples.begin(), samples.end()) == count) return 0;
   const auto in = in_tiers(number);
   double time = 0, weights = 0;
@@ -88,14 +101,20 @@ FineNanos Savings::saved_in(std::size_t number,
   return sum > 0 ? to_fine((sum - time) * (scaled / sum)) : 0;
 }
 
+Savings::Stretch Savings::next_stretch(std::size_t at) const {
+  if (order_.empty()) return {at, at, std::min(at + kStretch, samples_.size())};
+  const std::size_t before = stretches_.empty() ? at : stretches_.back().first;
+  return {before, at, *std::upper_bound(ends_.begin(), ends_.end(), at)};
+}
+
 void Savings::end_window(const ByTier& scale) {
   std::size_t at = stretches_.empty() ? 0 : stretches_.back().last;
   while (at < samples_.size()) {
-    Stretch next{at, std::min(at + kStretch, samples_.size())};
+    Stretch next = next_stretch(at);
     for (std::size_t t = 0; t < tiers_; ++t) {
       InTier in{0, scale[t]};
       for (std::size_t s = next.first; s < next.last; ++s) {
-        in.sum += times_[samples_[s].kind][t];
+        if (counts(s)) in.sum += times_[samples_[s].kind][t];
       }
       in_tiers_.push_back(in);
     }
@@ -116,7 +135,7 @@ void Savings::end_window(const ByTier& scale) {
 
 std::vector<ObjectId> Savings::objects_of(const Stretch& stretch) const {
   std::vector<ObjectId> out;
-  for (std::size_t s = stretch.first; s < stretch.last; ++s) {
+  for (std::size_t s = stretch.before; s < stretch.last; ++s) {
     out.push_back(samples_[s].object);
   }
   std::sort(out.begin(), out.end());

@@ -6,7 +6,10 @@
 // for each of them, and as placed. Where between all slow and all fast the
 // placed run lies is how much of the stretch's gain is left; what its objects'
 // own gains come to beyond that is saved, or lost; in the mean of all accounts
-// of how the job makes its accesses (shape_fit.h). (CAMP, ASPLOS 2026, models
+// of how the job makes its accesses (shape_fit.h). Where accesses were recorded
+// one after the other (traces/access_sequence.h), each such sequence is a
+// stretch, and is run as it was made (sequence_run.h): nothing is left to guess
+// but who waits for whom. (CAMP, ASPLOS 2026, models
 // the bandwidth's part of it by a cubic in the share of pages.) By what a tier
 // between is off that line when all lies in it, a placement is off by the part
 // of its samples that lie there.
@@ -28,6 +31,7 @@
 
 #include "estimator/benefits.h"
 #include "estimator/core_run.h"
+#include "estimator/ordered_access.h"
 #include "traces/types.h"
 
 namespace thermocline {
@@ -57,6 +61,13 @@ class Savings {
     samples_.push_back(
         {static_cast<std::uint32_t>(object), static_cast<std::uint16_t>(kind)});
   }
+  /// Or, and never both, accesses that were recorded one after the other;
+  /// a model then has their shapes, and `times` are of a miss.
+  void add(ObjectId object, const OrderedAccess& access) {
+    add(object, access.kind);
+    order_.push_back(access);
+  }
+  void end_sequence() { ends_.push_back(samples_.size()); }
   /// Ends a window, in which samples took so many times their kind's mean.
   void end_window(const ByTier& scale);
   /// After the last window: lists the stretches that each object is in.
@@ -88,7 +99,8 @@ class Savings {
     std::uint16_t kind = 0;
   };
   struct Stretch {
-    std::size_t first = 0;  // in samples_
+    std::size_t before = 0;  // in samples_: what a core runs first
+    std::size_t first = 0;
     std::size_t last = 0;
     bool saves = false;  // whether its two runs differ enough to tell
   };
@@ -96,6 +108,11 @@ class Savings {
     double sum = 0;    // of what its samples take
     double scale = 1;  // of the window
   };
+  // Whether it stands for some of the job's time.
+  bool counts(std::size_t sample) const {
+    return order_.empty() || order_[sample].missed;
+  }
+  Stretch next_stretch(std::size_t at) const;
   // Nanoseconds an access.
   template <typename Place>
   double core_run(const AccessModel& model, const Stretch& stretch,
@@ -115,6 +132,8 @@ class Savings {
   std::vector<AccessModel> models_;
   std::vector<std::uint32_t> company_;
   std::vector<Placeable> samples_;
+  std::vector<OrderedAccess> order_;  // each of them, where that is known
+  std::vector<std::size_t> ends_;     // of sequences, in samples_
   std::vector<Stretch> stretches_;
   std::vector<InTier> in_tiers_;      // stretch by stretch
   std::vector<double> runs_;          // and model by model

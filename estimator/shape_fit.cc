@@ -5,11 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "estimator/access_cost.h"
-#include "estimator/class_costs.h"
-#include "estimator/class_work.h"
+#include "estimator/class_shapes.h"
 #include "estimator/mixed_run.h"
-#include "estimator/sample_order.h"
 
 namespace thermocline {
 namespace {
@@ -37,24 +34,6 @@ constexpr std::array<double, 3> kApart{0, 32, 64};  // instructions; rising
 // An account that is off by so much more weighs 1 / e; by far less, nothing.
 constexpr double kBelieved = 0.01;
 constexpr double kLeastWeight = 0.1;
-
-AccessShape shape_of(const AccessClass& what, const Machine& machine) {
-  AccessShape shape;
-  shape.store = what.store;
-  shape.sequential = what.sequential;
-  shape.streams = std::clamp<std::size_t>(
-      static_cast<std::size_t>(std::lround(what.streams)), 1, kMostLookBackOwn);
-  AccessClass read = what, written = what;
-  read.back = 0;
-  written.lines = 0;
-  for (std::size_t t = 0; t < machine.tiers.size(); ++t) {
-    const Tier& tier = machine.tiers[t];
-    shape.read_ns[t] = link_ns(read, tier);
-    shape.written_ns[t] = link_ns(written, tier);
-    shape.latency_ns[t] = what.store ? tier.write_ns : tier.read_ns;
-  }
-  return shape;
-}
 
 struct Part {
   std::vector<std::uint32_t> of_sample;
@@ -337,17 +316,9 @@ std::vector<AccessModel> fit_shapes(const Trace& slow,
                                     const Machine& machine) {
   double most = 1;
   for (const auto& what : classes.all()) most = std::max(most, what.period);
-  std::vector<AccessShape> shapes;
-  for (const auto& what : classes.all()) {
-    shapes.push_back(shape_of(what, machine));
-    shapes.back().weight = what.period / most;
-  }
-  const auto work =
-      class_work(slow, mixture.of_sample, shapes.size(), machine.cycles_per_ns);
+  auto shapes = class_shapes(classes.all(), slow, mixture.of_sample, machine);
   for (std::size_t c = 0; c < shapes.size(); ++c) {
-    if (work[c].instructions <= 0) continue;
-    shapes[c].work_ns = work[c].ns;
-    shapes[c].instructions = work[c].instructions;
+    shapes[c].weight = classes.all()[c].period / most;
   }
   return Fit(std::move(shapes), classes, times, mixture,
              machine.tiers.size() - 1)

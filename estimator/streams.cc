@@ -8,6 +8,7 @@
 #include "estimator/counter_readings.h"
 #include "estimator/held_squares.h"
 #include "estimator/sample_order.h"
+#include "traces/from_cache.h"
 
 namespace thermocline {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr double kWorthwhile = 1.2;
 // Between two readings of counters: of fewer, chance makes too much.
 constexpr std::size_t kEnoughSamples = 1000;
+// Misses of a class in sequences: of fewer, chance makes too much.
+constexpr double kEnoughMisses = 100;
 constexpr double kHeld = 0.03;  // to what the gaps say
 constexpr int kSweeps = 200;
 
@@ -103,6 +106,34 @@ std::vector<double> believable(const Trace& trace, std::span<const Gap> gaps,
                       kSweeps, at_most);
 }
 
+// By class, the share of its unseen lines that were there, as the trace's
+// sequences tell: they have the lines that a prefetcher was in time for. What
+// they do not have enough of is as `otherwise`.
+std::vector<double> told_by_sequences(const Trace& trace,
+                                      std::span<const Gap> gaps,
+                                      const AccessClasses& classes,
+                                      std::vector<double> otherwise) {
+  const std::size_t kinds = classes.all().size();
+  std::vector<double> missed(kinds, 0), all = missed, sampled = missed,
+                                        unseen = missed;
+  for (const AccessSequence& sequence : trace.sequences) {
+    for (const SequencedAccess& one : sequence.accesses) {
+      const std::size_t c = classes.of(one.ip, one.access);
+      all[c] += 1;
+      missed[c] += is_cache(one.source) ? 0 : 1;
+    }
+  }
+  for (const Sample& sample : trace.samples) {
+    sampled[classes.of(sample)] += std::max(sample.period, 1U);
+  }
+  for (const Gap& gap : gaps) unseen[gap.what] += gap.unseen;
+  for (std::size_t c = 0; c < kinds; ++c) {
+    if (missed[c] < kEnoughMisses || unseen[c] <= 0) continue;
+    otherwise[c] = sampled[c] * (all[c] / missed[c] - 1) / unseen[c];
+  }
+  return otherwise;
+}
+
 // The sample that stands `part` of the way through the gap.
 Sample between(const Sample& from, const Sample& to, double part) {
   Sample one = to;
@@ -122,7 +153,10 @@ Sample between(const Sample& from, const Sample& to, double part) {
 
 Trace restore(const Trace& trace, const AccessClasses& classes) {
   auto gaps = gaps_of(trace, classes);
-  const auto share = believable(trace, gaps, classes);
+  auto share = believable(trace, gaps, classes);
+  if (!trace.sequences.empty()) {
+    share = told_by_sequences(trace, gaps, classes, std::move(share));
+  }
   double wanted = 0;
   for (Gap& gap : gaps) {
     gap.unseen *= share[gap.what];

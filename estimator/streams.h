@@ -22,6 +22,11 @@ namespace thermocline {
 // What restore() may add: as many samples again and this many times more.
 inline constexpr std::size_t kMostRestored = 4;
 
+/// Whether a sample was put back. What was sampled took some time.
+inline bool is_restored(const Sample& sample) {
+  return sample.latency == 0 && sample.retire_latency == 0;
+}
+
 /// The trace with the lines put back that its streams fetched unseen; sorted.
 /// Samples of other classes stay as they are. Restored samples have no latency
 /// and repeat all else of the sample that they lead to. Where more than

@@ -135,6 +135,13 @@ Tally mean(const Tally& a, const Tally& b) {
   return out;
 }
 
+Tally first_of(Tally a, const Tally& b) {
+  for (std::size_t w = 0; w < a.windows.size(); ++w) {
+    if (a.windows[w].empty()) a.windows[w] = b.windows[w];
+  }
+  return a;
+}
+
 void lend_shares(Tally& tally, std::span<const PhaseWindows> phases) {
   for (const PhaseWindows& phase : phases) {
     lend(tally.windows, phase.first, phase.last);

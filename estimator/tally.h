@@ -36,6 +36,9 @@ Tally tally(const Trace& trace, const WindowCuts& cuts,
 /// accesses, that one.
 Tally mean(const Tally& a, const Tally& b);
 
+/// `a`; where it has no accesses in a window, `b`.
+Tally first_of(Tally a, const Tally& b);
+
 /// Lends each window without accesses the shares of the nearest that has some:
 /// of its phase, or, where none of that has, of all. Requires: one has.
 void lend_shares(Tally& tally, std::span<const PhaseWindows> phases);

@@ -60,7 +60,12 @@ Result<std::unique_ptr<Sampler>> open_live(const std::string& words, int pid,
   target.pid = std::max(pid, 0);
   target.children = children;
   target.cgroup = source->cgroup;
-  return open_perf(*events, target, source->share);
+  // An extra to the usual events, where the processor has those it takes.
+  std::optional<SequenceEvents> sequences;
+  if (source->sequences && source->events.empty()) {
+    if (auto found = sequence_events(PerfPlace()); found) sequences = *found;
+  }
+  return open_perf(*events, target, source->share, std::move(sequences));
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ void PerfDecoder::take_process(const PerfHeader& header,
 void PerfDecoder::take_lost(std::span<const std::uint8_t> body,
                             SampleBatch& batch) {
   ++lost_records_;
+  sequences_.lost();
   const auto id = word(body, 0);
   const Event* const event = find(id);
   if (event != nullptr && event->format.losses_asked) return;
@@ -154,6 +155,7 @@ void PerfDecoder::take_sample(std::span<const std::uint8_t> body,
     ++batch.foreign;
     return;
   }
+  if (event->format.is_sequence()) return take_in_sequence(*event, batch);
   // Not every sampled instruction accessed memory (AMD's IBS tags any).
   if (event->format.is_access() && scratch_.address != 0) {
     batch.samples.push_back(to_access(event->format, scratch_));
@@ -163,6 +165,14 @@ void PerfDecoder::take_sample(std::span<const std::uint8_t> body,
   if (Counters counters; count(scratch_, counters)) {
     batch.counters.push_back(std::move(counters));
   }
+}
+
+void PerfDecoder::take_in_sequence(const Event& event, SampleBatch& batch) {
+  if (!event.format.is_access() || scratch_.address == 0) return;
+  Counters counters;
+  count(scratch_, counters);
+  sequences_.add(to_access(event.format, scratch_), scratch_.pid,
+                 counters.instructions, scratch_.period > 1, batch.sequences);
 }
 
 namespace {

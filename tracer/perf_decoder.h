@@ -7,6 +7,9 @@
 // types, or by their names for what is counted per tier: "tierK.read-misses",
 // "tierK.write-misses" and "tierK.misses" add up to Counters::misses[K];
 // "tierK.read-lines" and "tierK.write-lines" are the lines over its link.
+// Events whose names begin with "sequence." sample each access for a while; one
+// that stands for more than itself begins the next sequence, and the values of
+// its group have the instructions that were executed until then.
 //
 // Thread safety: none. Memory: bounded by kMaxEvents and kMaxIds.
 #pragma once
@@ -20,6 +23,7 @@
 #include "tracer/perf_processes.h"
 #include "tracer/perf_records.h"
 #include "tracer/sampler.h"
+#include "tracer/sequence_builder.h"
 
 namespace thermocline {
 
@@ -83,12 +87,14 @@ class PerfDecoder {
   void take_lost(std::span<const std::uint8_t> body, SampleBatch& batch);
   const std::string& name_of(std::uint64_t id);
   bool count(const PerfSample& sample, Counters& counters);
+  void take_in_sequence(const Event& event, SampleBatch& batch);
 
   std::vector<Event> events_;
   std::unordered_map<std::uint64_t, std::size_t> by_id_;
   std::uint64_t last_id_ = 0;  // and its event: samples come in runs
   std::size_t last_event_ = 0;
   PerfSample scratch_;
+  SequenceBuilder sequences_;
   std::vector<ProcessEvent>* processes_ = nullptr;
   bool virtual_clock_ = false;
   bool unattributed_ = false;

@@ -71,6 +71,9 @@ struct EventFormat {
   }
   /// True when its samples are memory accesses: they carry an address.
   bool is_access() const;
+  /// True when its samples come one after the other, as their names say
+  /// ("sequence.loads"): they make sequences (sequence_builder.h).
+  bool is_sequence() const { return name.starts_with("sequence."); }
   /// True for events that count stores, which matters where a sample's data
   /// source does not say.
   bool is_store() const;

@@ -18,6 +18,7 @@ namespace thermocline {
 namespace {
 
 constexpr Address kKernelHalf = Address{1} << 63;
+constexpr double kSequencesShare = 0.5;  // of the budget
 
 Nanos clock_now(clockid_t clock) {
   timespec now{};
@@ -74,6 +75,16 @@ class PerfRing final : public Sampler {
     return status;
   }
 
+  void take_sequences(SequenceEvents events, double share) {
+    if (target_.pid <= 0 || target_.whole_cpus()) return;
+    SequenceSource::Options options;
+    options.record_ns = interrupt_ns("");
+    options.share = share * kSequencesShare;
+    sequences_ = std::make_unique<SequenceSource>(std::move(events),
+                                                  target_.pid, options);
+    if (!sequences_->ended()) watch(sequences_->descriptor());
+  }
+
   Result<SampleBatch> read(std::chrono::milliseconds timeout) override {
     std::array<epoll_event, 16> ready;
     const int count = epoll_wait(waiter_, ready.data(), ready.size(),
@@ -85,9 +96,11 @@ class PerfRing final : public Sampler {
       const auto& event = ready[static_cast<std::size_t>(i)];
       batch.ended = batch.ended || event.data.fd == process_;
     }
+    const auto in_a_row =
+        sequences_ == nullptr ? 0 : sequences_->step(batch.sequences);
     rings_->drain(batch);
     if (batch.ended || rings_->knows_of_loss()) rings_->ask_losses(batch);
-    budget_.spend(batch.samples.size() + batch.foreign,
+    budget_.spend(batch.samples.size() + batch.foreign + in_a_row,
                   clock_now(CLOCK_THREAD_CPUTIME_ID) - began);
     if (batch.lost > 0 || batch.throttled > 0) budget_.fell_short();
     if (!batch.ended) {
@@ -168,18 +181,20 @@ class PerfRing final : public Sampler {
   SamplingBudget budget_;
   Nanos next_losses_ = 0;
   std::unique_ptr<RingSet> rings_;
-  SampleBatch changes_;  // of periods, not told yet
+  std::unique_ptr<SequenceSource> sequences_;  // or none
+  SampleBatch changes_;                        // of periods, not told yet
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Sampler>> open_perf(std::span<const PerfEvent> events,
-                                           const SamplingTarget& target,
-                                           double share) {
+Result<std::unique_ptr<Sampler>> open_perf(
+    std::span<const PerfEvent> events, const SamplingTarget& target,
+    double share, std::optional<SequenceEvents> sequences) {
   if (events.empty())
     return invalid("no event to sample; name one (perf:EVENT)");
   auto sampler = std::make_unique<PerfRing>(events, target, share);
   if (auto status = sampler->start(); !status) return status.error();
+  if (sequences) sampler->take_sequences(*std::move(sequences), share);
   return std::unique_ptr<Sampler>(std::move(sampler));
 }
 

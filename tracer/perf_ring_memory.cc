@@ -43,19 +43,28 @@ RingMemory::~RingMemory() {
 
 void RingMemory::drain(PerfDecoder& decoder, std::vector<std::uint8_t>& scratch,
                        SampleBatch& batch) {
+  const bool whole = drain(
+      [&](const PerfHeader& header, std::span<const std::uint8_t> body) {
+        decoder.take(header, body, batch);
+      },
+      scratch);
+  if (!whole) ++batch.malformed;
+}
+
+bool RingMemory::drain(
+    const std::function<void(const PerfHeader&, std::span<const std::uint8_t>)>&
+        take,
+    std::vector<std::uint8_t>& scratch) {
   auto* const control = reinterpret_cast<perf_event_mmap_page*>(base_);
   // The barriers that the header asks for: see data before head, and be
   // done with it before it is given back.
   const auto head =
       std::atomic_ref(control->data_head).load(std::memory_order_acquire);
   const std::span<const std::uint8_t> data(base_ + page_, page_ * pages_);
-  const bool whole = each_ring_record(
-      data, control->data_tail, head, scratch,
-      [&](const PerfHeader& header, std::span<const std::uint8_t> body) {
-        decoder.take(header, body, batch);
-      });
-  if (!whole) ++batch.malformed;
+  const bool whole =
+      each_ring_record(data, control->data_tail, head, scratch, take);
   std::atomic_ref(control->data_tail).store(head, std::memory_order_release);
+  return whole;
 }
 
 }  // namespace thermocline

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,11 @@ class RingMemory {
   /// holds records that straddle the end.
   void drain(PerfDecoder& decoder, std::vector<std::uint8_t>& scratch,
              SampleBatch& batch);
+  /// The same for whoever takes records itself. Returns: false when not all
+  /// could be followed.
+  bool drain(const std::function<void(const PerfHeader&,
+                                      std::span<const std::uint8_t>)>& take,
+             std::vector<std::uint8_t>& scratch);
 
  private:
   RingMemory(std::uint8_t* base, std::size_t page, std::size_t pages)

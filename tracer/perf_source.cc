@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kBudget = "budget=";
 constexpr std::string_view kCgroup = "cgroup=";
+constexpr std::string_view kSequences = "sequences=";
 
 Result<double> share_of(const std::string& text) {
   const char* const end = text.data() + text.size();
@@ -52,6 +53,12 @@ Result<PerfSource> parse_perf_source(const std::string& words,
       auto cgroup = cgroup_of(word.substr(kCgroup.size()), cgroups);
       if (!cgroup) return cgroup.error();
       source.cgroup = *cgroup;
+    } else if (word.rfind(kSequences, 0) == 0) {
+      const auto value = word.substr(kSequences.size());
+      if (value != "on" && value != "off") {
+        return invalid("sequences \"" + value + "\": give on or off");
+      }
+      source.sequences = value == "on";
     } else {
       source.events += (source.events.empty() ? "" : ",") + word;
     }

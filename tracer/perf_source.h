@@ -1,8 +1,9 @@
 // PerfSource: what the word "perf[:WORDS]" of --source asks for.
 //
 // WORDS are separated by commas: events (see perf_events.h, each with
-// "@PERIOD"), "budget=P%" (of a core, that sampling may cost; default 1 %) and
-// "cgroup=PATH" (sample on all CPUs whatever runs in that cgroup).
+// "@PERIOD"), "budget=P%" (of a core, that sampling may cost; default 1 %),
+// "cgroup=PATH" (sample on all CPUs whatever runs in that cgroup) and
+// "sequences=on" (accesses in a row besides; see sequence_source.h).
 //
 // Thread safety: pure.
 #pragma once
@@ -17,6 +18,7 @@ struct PerfSource {
   std::string events;   // a list for perf_events()
   double share = 0.01;  // of a core
   std::string cgroup;   // its directory; empty: the target's threads
+  bool sequences = false;
 };
 
 /// `words`: what follows "perf:". `cgroups`: where the hierarchies of cgroups

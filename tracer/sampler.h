@@ -26,6 +26,12 @@ struct Shortfall {
   std::uint64_t throttled = 0;  // times the kernel paused it
 };
 
+// Accesses in a row, and whose they are.
+struct SeenSequence {
+  AccessSequence sequence;
+  std::uint32_t pid = 0xffffffff;  // not told
+};
+
 // What came since the last read.
 struct SampleBatch {
   std::vector<Sample> samples;
@@ -33,12 +39,13 @@ struct SampleBatch {
   // none where all are of the one that was asked for.
   std::vector<std::uint32_t> pids;
   std::vector<Counters> counters;
-  std::uint64_t lost = 0;             // records the source says it dropped
-  std::uint64_t throttled = 0;        // times the kernel paused sampling
-  std::uint64_t malformed = 0;        // records that could not be decoded
-  std::uint64_t foreign = 0;          // samples of other processes, left out
-  std::vector<Shortfall> shortfalls;  // of lost and throttled: whose is known
-  std::vector<PeriodChange> periods;  // also those with which it began
+  std::vector<SeenSequence> sequences;  // whole ones
+  std::uint64_t lost = 0;               // records the source says it dropped
+  std::uint64_t throttled = 0;          // times the kernel paused sampling
+  std::uint64_t malformed = 0;          // records that could not be decoded
+  std::uint64_t foreign = 0;            // samples of other processes, left out
+  std::vector<Shortfall> shortfalls;    // of lost and throttled: whose is known
+  std::vector<PeriodChange> periods;    // also those with which it began
   Nanos newest = -1;   // latest time on the source's clock; -1: none
   bool begun = false;  // the source says that it samples from now on
   bool ended = false;  // the source will deliver no more

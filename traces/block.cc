@@ -48,6 +48,7 @@ std::string block_kind_name(std::uint8_t kind) {
     case BlockKind::kLosses: return "losses";
     case BlockKind::kEnd: return "end";
     case BlockKind::kPeriods: return "periods";
+    case BlockKind::kSequences: return "sequences";
   }
   return "unknown kind " + std::to_string(kind);
 }

@@ -31,13 +31,14 @@ enum class BlockKind : std::uint8_t {
   kLosses = 8,
   kEnd = 9,
   kPeriods = 10,
+  kSequences = 11,
 };
 
 /// "samples", ...; "unknown kind 77" for one from the future.
 std::string block_kind_name(std::uint8_t kind);
 
 inline constexpr std::uint16_t kFormatMajor = 1;
-inline constexpr std::uint16_t kFormatMinor = 2;
+inline constexpr std::uint16_t kFormatMinor = 3;
 inline constexpr Bytes kFileHeaderBytes = 16;
 inline constexpr Bytes kBlockHeaderBytes = 20;
 // No block unpacks to more than this, whatever its header says.

@@ -1,5 +1,7 @@
 #include "traces/event_codec.h"
 
+#include "traces/access_code.h"
+
 namespace thermocline {
 
 void EventEncoder::clear() {
@@ -34,6 +36,17 @@ void EventEncoder::numbers(const std::vector<std::uint64_t>& values) {
   put_varint(row_, values.size());
   decoded_bytes_ += values.size() * sizeof(std::uint64_t);
   for (const auto value : values) put_varint(row_, value);
+}
+
+void EventEncoder::accesses(const std::vector<SequencedAccess>& values) {
+  put_varint(row_, values.size());
+  decoded_bytes_ += values.size() * sizeof(SequencedAccess);
+  for (const auto& one : values) {
+    address(one.address);
+    difference(base_.ip, one.ip);
+    number(one.instructions);
+    number(access_code(one.access, one.source));
+  }
 }
 
 bool EventDecoder::spend(Bytes bytes) {
@@ -109,6 +122,20 @@ void EventDecoder::numbers(std::vector<std::uint64_t>& values) {
   if (!spend(many * sizeof(std::uint64_t))) return;
   values.resize(many);
   for (auto& value : values) value = row_.varint();
+}
+
+void EventDecoder::accesses(std::vector<SequencedAccess>& values) {
+  const std::uint64_t many = count();
+  if (!spend(many * sizeof(SequencedAccess))) return;
+  values.resize(many);
+  for (auto& one : values) {
+    address(one.address);
+    one.ip = difference(base_.ip);
+    number(one.instructions);
+    const std::uint64_t code = row_.varint();
+    one.access = access_of(code);
+    one.source = source_of(code);
+  }
 }
 
 }  // namespace thermocline

@@ -25,6 +25,7 @@ struct EventBase {
   std::uint64_t time = 0;
   std::uint64_t address = 0;
   std::uint64_t serial = 0;
+  std::uint64_t ip = 0;
 };
 
 class EventEncoder {
@@ -63,6 +64,7 @@ class EventEncoder {
   void texts(const std::vector<std::string>& values);
   void serials(const std::vector<ObjectId>& values);
   void numbers(const std::vector<std::uint64_t>& values);
+  void accesses(const std::vector<SequencedAccess>& values);
 
  private:
   void difference(std::uint64_t& base, std::uint64_t value) {
@@ -128,6 +130,7 @@ class EventDecoder {
   void texts(std::vector<std::string>& values);
   void serials(std::vector<ObjectId>& values);
   void numbers(std::vector<std::uint64_t>& values);
+  void accesses(std::vector<SequencedAccess>& values);
 
  private:
   std::uint64_t difference(std::uint64_t& base) {

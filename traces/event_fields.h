@@ -71,6 +71,13 @@ void event_fields(auto& coder, MaybeConst<Counters> auto& counters) {
   coder.later_numbers(counters.lines_written);
 }
 
+void event_fields(auto& coder, MaybeConst<AccessSequence> auto& sequence) {
+  coder.time(sequence.time);
+  coder.number(sequence.thread);
+  coder.number(sequence.cpu);
+  coder.accesses(sequence.accesses);
+}
+
 void event_fields(auto& coder, MaybeConst<Loss> auto& loss) {
   coder.time(loss.time);
   coder.text(loss.source);

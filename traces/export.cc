@@ -143,6 +143,16 @@ class Outlet {
   const TextSink& sink_;
 };
 
+std::vector<SequenceRow> rows_of(const std::vector<AccessSequence>& all) {
+  std::vector<SequenceRow> rows;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const auto& access : all[i].accesses) {
+      rows.push_back({i, &all[i], access});
+    }
+  }
+  return rows;
+}
+
 // show(name, list) for each list of a trace; of what is worked out, an empty
 // one unless it is `wanted`.
 void each_list(const Trace& trace, const std::string& wanted, auto show) {
@@ -154,6 +164,10 @@ void each_list(const Trace& trace, const std::string& wanted, auto show) {
   show("counters", trace.counters);
   show("losses", trace.losses);
   show("periods", trace.periods);
+  const char* const sequences = "sequences";
+  show(sequences, wanted.empty() || wanted == sequences
+                      ? rows_of(trace.sequences)
+                      : std::vector<SequenceRow>());
   const char* const accesses = "tensor_accesses";
   show(accesses, wanted.empty() || wanted == accesses
                      ? tensor_accesses(trace).tensors

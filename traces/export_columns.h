@@ -55,6 +55,27 @@ void export_columns(auto& show, const Sample& sample) {
   show("physical", Hex{sample.physical});
 }
 
+// One access of a sequence, told by its number.
+struct SequenceRow {
+  std::size_t sequence = 0;
+  const AccessSequence* all = nullptr;
+  SequencedAccess access;
+};
+
+void export_columns(auto& show, const SequenceRow& row) {
+  static const AccessSequence none;
+  const AccessSequence& all = row.all == nullptr ? none : *row.all;
+  show("sequence", row.sequence);
+  show("time_ns", all.time);
+  show("thread", all.thread);
+  show("cpu", all.cpu);
+  show("address", Hex{row.access.address});
+  show("ip", Hex{row.access.ip});
+  show("instructions", row.access.instructions);
+  show("access", access_name(row.access.access));
+  show("source", source_name(row.access.source));
+}
+
 void export_columns(auto& show, const Tensor& tensor) {
   show("serial", tensor.serial);
   show("address", Hex{tensor.address});

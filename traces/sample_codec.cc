@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "traces/access_code.h"
 #include "traces/result.h"
 
 namespace thermocline {
@@ -28,16 +29,8 @@ enum Column : std::uint8_t {
 constexpr int kPageShift = 12;
 constexpr Address kPageOffset = (Address{1} << kPageShift) - 1;
 
-constexpr std::uint64_t kLastSource =
-    static_cast<std::uint64_t>(Source::kFillBuffer);
-
 constexpr std::uint64_t kMostRetireLatency =
     std::numeric_limits<std::uint16_t>::max();
-
-std::uint64_t kind_of(const Sample& sample) {
-  return static_cast<std::uint64_t>(sample.access) |
-         static_cast<std::uint64_t>(sample.source) << 1;
-}
 
 // Walks one column of all samples: set(sample, next value) at each.
 template <typename Set>
@@ -118,10 +111,8 @@ std::string decode_columns(const Columns& columns, std::span<Sample> samples) {
   if (!latencies || !waits || !fits) return "bad latencies";
   const bool kinds =
       walk(columns[kKind], samples, [](Sample& sample, std::uint64_t next) {
-        sample.access = static_cast<Access>(next & 1);
-        // A source that a later version added is one that we do not know.
-        sample.source = static_cast<Source>(
-            (next >> 1) <= kLastSource ? next >> 1 : std::uint64_t{0});
+        sample.access = access_of(next);
+        sample.source = source_of(next);
       });
   if (!kinds) return "bad kinds";
   if (!walk_differences<&Sample::thread>(columns[kThread], samples) ||
@@ -220,7 +211,9 @@ const ByteVector& SampleEncoder::encode(const std::vector<Sample>& samples) {
     column(kRetireLatency);
   }
   differences(kPeriod, [](const Sample& s) { return s.period; });
-  for (const auto& sample : samples) put_varint(column_, kind_of(sample));
+  for (const auto& sample : samples) {
+    put_varint(column_, access_code(sample.access, sample.source));
+  }
   column(kKind);
   return payload_;
 }

@@ -35,6 +35,7 @@ Span span_of(const Trace& trace) {
   span.see_all(trace.samples);
   span.see_all(trace.counters);
   span.see_all(trace.marks);
+  span.see_all(trace.sequences);
   for (const auto& tensor : trace.tensors) {
     span.see(tensor.born);
     if (tensor.died >= 0) span.see(tensor.died);
@@ -58,6 +59,7 @@ void Trace::sort() {
   sort_by(marks, time);
   sort_by(counters, time);
   sort_by(samples, time);
+  sort_by(sequences, time);
   sort_by(losses, time);
   sort_by(periods, time);
   sort_by(operators, [](const Operator& op) { return op.start; });

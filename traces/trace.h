@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/access_sequence.h"
 #include "traces/types.h"
 
 namespace thermocline {
@@ -141,6 +142,8 @@ struct Trace {
   std::vector<Mark> marks;
   std::vector<Counters> counters;
   std::vector<Sample> samples;
+  // Where the source tells (access_sequence.h).
+  std::vector<AccessSequence> sequences;
   std::vector<Loss> losses;
   // Those with which sampling began and each later one; none where the source
   // does not tell. Sample::period has the outcome for each sample; this also

@@ -45,6 +45,7 @@ class TraceWriter {
   void add(const Mark& mark);
   void add(const Counters& counters);
   void add(const Sample& sample);
+  void add(const AccessSequence& sequence);
   void add(const Loss& loss);
   void add(const PeriodChange& change);
 

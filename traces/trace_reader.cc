@@ -159,6 +159,7 @@ class Reader {
       case BlockKind::kCounters: return decode_all(raw, trace.counters);
       case BlockKind::kLosses: return decode_all(raw, trace.losses);
       case BlockKind::kPeriods: return decode_all(raw, trace.periods);
+      case BlockKind::kSequences: return decode_all(raw, trace.sequences);
       case BlockKind::kSamples: return decode_these(raw, trace.samples);
       case BlockKind::kEnd: {
         auto why = decode_one(raw, trace.end);

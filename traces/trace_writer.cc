@@ -32,6 +32,9 @@ Bytes list_bytes(const Mark& mark) { return mark.name.size(); }
 Bytes list_bytes(const Counters& counters) {
   return 10 * counters.misses.size();
 }
+Bytes list_bytes(const AccessSequence& sequence) {
+  return 26 * sequence.accesses.size();
+}
 Bytes list_bytes(const Loss& loss) { return loss.source.size(); }
 Bytes list_bytes(const PeriodChange& change) { return change.event.size(); }
 Bytes list_bytes(const Trace::Info& info) {
@@ -54,7 +57,8 @@ using AllPending = std::tuple<
     Pending<Tensor, BlockKind::kTensors>,
     Pending<Operator, BlockKind::kOperators>, Pending<Mark, BlockKind::kMarks>,
     Pending<Counters, BlockKind::kCounters>, Pending<Loss, BlockKind::kLosses>,
-    Pending<PeriodChange, BlockKind::kPeriods>>;
+    Pending<PeriodChange, BlockKind::kPeriods>,
+    Pending<AccessSequence, BlockKind::kSequences>>;
 
 }  // namespace
 
@@ -165,6 +169,10 @@ void TraceWriter::add(const Mark& mark) {
 void TraceWriter::add(const Counters& counters) {
   impl_->add<Pending<Counters, BlockKind::kCounters>>(counters, counters.time);
 }
+void TraceWriter::add(const AccessSequence& sequence) {
+  impl_->add<Pending<AccessSequence, BlockKind::kSequences>>(sequence,
+                                                             sequence.time);
+}
 void TraceWriter::add(const Loss& loss) {
   impl_->add<Pending<Loss, BlockKind::kLosses>>(loss, loss.time);
 }
@@ -208,6 +216,7 @@ Status write_trace(const std::string& path, const Trace& trace, bool replace) {
   add_all(trace.marks);
   add_all(trace.counters);
   add_all(trace.samples);
+  add_all(trace.sequences);
   add_all(trace.losses);
   add_all(trace.periods);
   // A trace whose end is not known stays one.

@@ -53,6 +53,7 @@ void trim(const std::string& from, const std::string& to, Nanos begin,
   };
   std::erase_if(trace.samples, outside);
   std::erase_if(trace.counters, outside);
+  std::erase_if(trace.sequences, outside);
   std::erase_if(trace.marks, [&](const Mark& mark) {
     return mark.name == "start" || mark.name == "end" || outside(mark);
   });

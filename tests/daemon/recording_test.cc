@@ -16,8 +16,10 @@ namespace {
 // Delivers what it was given, a batch a read.
 class Scripted final : public Sampler {
  public:
-  Scripted(std::string kind, std::deque<SampleBatch> batches)
-      : kind_(std::move(kind)), batches_(std::move(batches)) {}
+  Scripted(std::string kind, std::deque<SampleBatch> batches, bool names_nobody)
+      : kind_(std::move(kind)),
+        batches_(std::move(batches)),
+        names_nobody_(names_nobody) {}
   Result<SampleBatch> read(std::chrono::milliseconds) override {
     if (!started_ || batches_.empty()) {
       started_ = true;  // nothing before the job begins
@@ -30,11 +32,12 @@ class Scripted final : public Sampler {
   int descriptor() const override { return -1; }
   std::string clock() const override { return "monotonic"; }
   std::string kind() const override { return kind_; }
-  bool unattributed() const override { return false; }
+  bool unattributed() const override { return names_nobody_; }
 
  private:
   std::string kind_;
   std::deque<SampleBatch> batches_;
+  bool names_nobody_;
   bool started_ = false;
 };
 
@@ -59,12 +62,14 @@ class RecordingTest : public ::testing::Test {
     auto writer = TraceWriter::create(path(), {}, true);
     EXPECT_TRUE(writer);
     const auto kind = options.source.substr(0, options.source.find(':'));
-    Recording recording(*std::move(writer),
-                        std::make_unique<Scripted>(kind, std::move(batches)),
-                        getpid(), options, std::move(observer));
+    Recording recording(
+        *std::move(writer),
+        std::make_unique<Scripted>(kind, std::move(batches), names_nobody),
+        getpid(), options, std::move(observer));
     EXPECT_TRUE(recording.begin());
     return recording;
   }
+  bool names_nobody = false;  // as a stream of a whole machine
   Trace finish(Recording& recording) const {
     const auto report = recording.finish(0);
     EXPECT_TRUE(report);
@@ -176,6 +181,29 @@ TEST_F(RecordingTest, AStreamThatOutlivesItsJobIsSaidTo) {
   last.ended = true;
   auto ended = start({last});
   EXPECT_EQ(losses(finish(ended)), Losses());
+}
+
+// A stream that names no process: what lies elsewhere is another's.
+TEST_F(RecordingTest, SequencesAreTheJobsOwn) {
+  auto batch = samples_of(getpid(), 1);
+  static char mine[4096 * 32];
+  SeenSequence seen;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    seen.sequence.accesses.push_back(
+        {reinterpret_cast<Address>(mine) + i * 4096, 0x40, 10});
+    if (i % 2 == 0) seen.sequence.accesses.push_back({0x10, 0x40, 5});
+  }
+  SeenSequence other;
+  other.sequence.accesses.assign(64, {0x10, 0x40, 5});
+  batch.sequences = {seen, other};
+  options.source = "stream:none";
+  names_nobody = true;
+  auto recording = start({batch});
+  const auto trace = finish(recording);
+  ASSERT_EQ(trace.sequences.size(), 1u);
+  ASSERT_EQ(trace.sequences[0].accesses.size(), 32u);
+  EXPECT_EQ(trace.sequences[0].accesses[1].instructions, 15u);
+  EXPECT_EQ(trace.sequences[0].accesses[2].instructions, 10u);
 }
 
 TEST_F(RecordingTest, PeriodsAreKept) {

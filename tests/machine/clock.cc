@@ -1,7 +1,8 @@
 // machine_clock: asks the emulated machine's clock one question, from inside.
 //
 //   machine_clock now | stop | dilation X | model on|off |
-//                 start [LOAD_PERIOD [STORE_PERIOD [RATE [STORE_HIT_PERIOD]]]]
+//                 start [LOAD_PERIOD [STORE_PERIOD [RATE [STORE_HIT_PERIOD
+//                 [SEQUENCES]]]]]
 //
 // Prints the machine's answer, one line of JSON. Exits with 1 if the machine
 // refuses, with 2 if there is no clock to ask.

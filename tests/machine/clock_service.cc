@@ -100,8 +100,10 @@ std::string ClockService::answer(const std::string& request) {
     unsigned store_hits = 0;
     if (words >> loads && !(words >> stores)) stores = kDefaultPeriod;
     if (!words || !(words >> rate)) rate = 0;
+    unsigned sequences = 0;
     if (!words || !(words >> store_hits)) store_hits = 0;
-    start(loads, stores, rate, store_hits);
+    if (!words || !(words >> sequences)) sequences = 0;
+    start(loads, stores, rate, store_hits, sequences);
     return R"({"ok":true})";
   }
   if (verb == "stop") {
@@ -120,7 +122,8 @@ std::string ClockService::answer(const std::string& request) {
                : R"({"ok":false,"error":"no vCPU went idle; try again"})";
   }
   return R"({"ok":false,"error":"the requests are: now, )"
-         R"(start [LOAD_PERIOD [STORE_PERIOD [RATE [STORE_HIT_PERIOD]]]], stop, )"
+         R"(start [LOAD_PERIOD [STORE_PERIOD [RATE [STORE_HIT_PERIOD [SEQUENCES]]]]], )"
+         R"(stop, )"
          R"(dilation 0..1000, model on|off"})";
 }
 
@@ -148,13 +151,15 @@ std::string ClockService::now() const {
 
 // `rate`: samples per second of an event on one vCPU; 0: any.
 void ClockService::start(unsigned load_period, unsigned store_period,
-                         unsigned rate, unsigned store_hit_period) {
+                         unsigned rate, unsigned store_hit_period,
+                         unsigned sequences) {
   reopen_ = {};
   samples_.open();
   emulation_.queue.begin(emulation_.stream.header(load_period, store_period));
   emulation_.periods.loads = load_period;
   emulation_.periods.stores = store_period;
   emulation_.periods.store_hits = store_hit_period;
+  emulation_.periods.sequences = sequences;
   constexpr unsigned kTicks = 1'000'000'000'000 / SamplingPeriods::kTick;
   emulation_.periods.limit = (rate + kTicks - 1) / kTicks;
   emulation_.periods.round = ++rounds_;

@@ -44,7 +44,7 @@ class ClockService {
   std::string answer(const std::string& request);
   std::string now() const;
   void start(unsigned load_period, unsigned store_period, unsigned rate,
-             unsigned store_hit_period);
+             unsigned store_hit_period, unsigned sequences);
   void stop();
   bool switch_model(bool on);
 

@@ -174,6 +174,7 @@ void Core::miss(const Access& access, unsigned tier) {
     last_load_ = line;
   }
 
+  if (observer_ != nullptr) tell_in_sequence(access, tier, fetched.covered);
   TierCounters& counters = counters_.tiers[tier];
   if (fetched.covered) {
     ++counters.covered;
@@ -252,6 +253,32 @@ bool Core::is_sampled(const Access& access, Picos issued) {
   event.paused = true;
   event.paused_at = time;  // after its sample
   return true;
+}
+
+// Now and then each of so many misses of the job's own in a row.
+void Core::tell_in_sequence(const Access& access, unsigned tier, bool covered) {
+  const unsigned every = periods_.sequences.load(std::memory_order_relaxed);
+  if (every == 0 || periods_.round.load(std::memory_order_relaxed) == 0 ||
+      is_kernel(access.ip) || is_kernel(access.address)) {
+    return;
+  }
+  unsigned stands_for = 1;
+  if (sequence_left_ == 0) {
+    if (sequence_next_ == 0) {
+      random_ = random_ * 1664525U + 1013904223U;  // Numerical Recipes
+      sequence_next_ = every / 2 + static_cast<unsigned>(
+                                       std::uint64_t{random_} * every >> 32);
+    }
+    if (++sequence_gap_ < std::max(sequence_next_, 2U)) return;
+    stands_for = sequence_gap_;
+    sequence_gap_ = sequence_next_ = 0;
+    sequence_left_ = SamplingPeriods::kSequence;
+  }
+  --sequence_left_;
+  SampledAccess one{access, cpu_, tier, stands_for,
+                    time_at(access.instruction) - ahead_};
+  one.hit = covered;
+  observer_->in_sequence(one);
 }
 
 SampledAccess Core::sampled(const Access& access, unsigned tier, Picos issued,

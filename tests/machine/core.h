@@ -43,6 +43,10 @@ struct SamplingPeriods {
   std::atomic<unsigned> stores{0};
   /// Every Nth store that finds its line in the cache; 0: none.
   std::atomic<unsigned> store_hits{0};
+  /// Every Nth access that misses, give or take half, begins a sequence; 0:
+  /// none.
+  std::atomic<unsigned> sequences{0};
+  static constexpr unsigned kSequence = 256;  ///< accesses in a row
   /// Samples that an event of one core may take in a tick; it then pauses
   /// until the next, as the kernel makes it (perf_event_max_sample_rate).
   /// 0: any number.
@@ -92,6 +96,8 @@ class Observer {
   /// A load's comes when it is retired.
   virtual void sample(const SampledAccess& one) = 0;
   virtual void count(unsigned cpu, Picos time, const Counters& counters) = 0;
+  /// One access of a sequence. Those that a prefetch was in time for are hits.
+  virtual void in_sequence(const SampledAccess& one) = 0;
   /// The loads or stores of `cpu` pause, or go on.
   virtual void throttle(unsigned cpu, bool stores, bool pauses, Picos time) = 0;
 };
@@ -189,6 +195,7 @@ class Core {
                         Picos done) const;
   bool pauses(SampledEvent& event, bool store, Picos time);
   void give(const SampledAccess& one);
+  void tell_in_sequence(const Access& access, unsigned tier, bool covered);
   void tell_pause(SampledEvent& event, bool store);
 
   const unsigned cpu_;
@@ -216,6 +223,10 @@ class Core {
   SampledEvent sampled_stores_;
   std::vector<SampledAccess> unretired_;  // sampled loads on their way
   unsigned store_hits_left_ = 1;          // to the next that may be sampled
+  unsigned sequence_gap_ = 0;   // misses from the last sequence's end on
+  unsigned sequence_next_ = 0;  // of which one begins the next; 0: not known
+  unsigned sequence_left_ = 0;  // accesses to come of the one that is told
+  std::uint32_t random_ = 1;
   Picos next_count_ = 0;
 };
 

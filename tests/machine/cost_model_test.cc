@@ -185,6 +185,7 @@ TEST_F(CostModel, SampledLatencyRisesUnderLoad) {
       ++count_of;
     }
     void count(unsigned, Picos, const Counters&) override {}
+    void in_sequence(const SampledAccess&) override {}
     void throttle(unsigned, bool, bool, Picos) override {}
     Picos mean() const { return sum / count_of; }
     Picos sum = 0;
@@ -213,6 +214,7 @@ TEST_F(CostModel, SampledLoadsSayWhatWasWaitedForThem) {
       ++loads;
     }
     void count(unsigned, Picos, const Counters&) override {}
+    void in_sequence(const SampledAccess&) override {}
     void throttle(unsigned, bool, bool, Picos) override {}
     Picos waited = 0;
     unsigned loads = 0;
@@ -237,6 +239,7 @@ TEST_F(CostModel, StoresThatHitAreSampledWhenAsked) {
       (one.hit ? hits : misses).push_back(one.access.address);
     }
     void count(unsigned, Picos, const Counters&) override {}
+    void in_sequence(const SampledAccess&) override {}
     void throttle(unsigned, bool, bool, Picos) override {}
     std::vector<std::uint64_t> hits, misses;
   };
@@ -260,6 +263,7 @@ TEST_F(CostModel, AnEventThatHasHadItsSamplesPausesUntilTheNextTick) {
       (one.access.store ? stores : loads) += 1;
     }
     void count(unsigned, Picos, const Counters&) override {}
+    void in_sequence(const SampledAccess&) override {}
     void throttle(unsigned, bool of_stores, bool pauses, Picos time) override {
       EXPECT_FALSE(of_stores);
       EXPECT_NE(paused, pauses);

@@ -25,6 +25,7 @@ constexpr std::uint64_t kLoadLatencyThreshold = 30;
 constexpr std::uint64_t kAllStores = 0x82d0;  // MEM_INST_RETIRED
 // "th": the stream runs on the virtual clock (tracer/perf_records.h).
 constexpr std::int32_t kVirtualClock = 0x7468;
+constexpr std::uint64_t kLoadsPastL1 = 0x8d1;   // MEM_LOAD_RETIRED.L1_MISS
 constexpr std::uint64_t kReadMisses = 0x1d3;    // MEM_LOAD_L3_MISS_RETIRED
 constexpr std::uint64_t kWriteMisses = 0x10b0;  // OFFCORE_REQUESTS
 constexpr std::uint64_t kReadLines = 0x304;     // UNC_M_CAS_COUNT
@@ -37,6 +38,8 @@ constexpr std::uint64_t kCommonFields =
 constexpr std::uint64_t kMissFields = kCommonFields | PERF_SAMPLE_ADDR |
                                       PERF_SAMPLE_WEIGHT_STRUCT |
                                       PERF_SAMPLE_DATA_SRC;
+constexpr std::uint64_t kSequenceFields =
+    kCommonFields | PERF_SAMPLE_ADDR | PERF_SAMPLE_READ | PERF_SAMPLE_DATA_SRC;
 constexpr std::uint64_t kCountFields = kCommonFields | PERF_SAMPLE_READ;
 
 template <typename T>
@@ -99,6 +102,12 @@ PerfStream::PerfStream(const CoreKind& core, std::span<const MemoryTier> tiers,
         {name + ".write-lines", PERF_TYPE_RAW, kWriteLines | place << 48});
     ++place;
   }
+  events_.push_back({"sequence.loads", PERF_TYPE_RAW, kLoadsPastL1});
+  events_.push_back({"sequence.stores", PERF_TYPE_RAW, kAllStores});
+}
+
+bool PerfStream::is_access(std::size_t event) const {
+  return event < kLeader || is_sequence(event);
 }
 
 void PerfStream::append_event(std::string& out, std::size_t event,
@@ -108,15 +117,17 @@ void PerfStream::append_event(std::string& out, std::size_t event,
   attr.type = events_[event].type;
   attr.config = events_[event].config;
   attr.sample_period = period;
-  attr.sample_type = event < kLeader ? kMissFields : kCountFields;
+  attr.sample_type = is_sequence(event) ? kSequenceFields
+                     : event < kLeader  ? kMissFields
+                                        : kCountFields;
   attr.disabled = 1;
-  attr.exclude_kernel = event < kLeader;
+  attr.exclude_kernel = is_access(event);
   attr.exclude_hv = 1;
   attr.sample_id_all = 1;
   // No clock that perf_event_open would take: times are the machine's own.
   attr.use_clockid = 1;
   attr.clockid = kVirtualClock;
-  attr.precise_ip = event < kLeader ? 2 : 0;
+  attr.precise_ip = is_access(event) ? 2 : 0;
   if (event == kLoads) attr.config1 = kLoadLatencyThreshold;
   if (event >= kLeader) {
     attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
@@ -139,12 +150,28 @@ std::string PerfStream::header(unsigned load_period,
   std::string out = "PERFILE2";
   put64(out, 16);
   for (std::size_t event = 0; event < events_.size(); ++event) {
-    const std::uint64_t period = event == kLoads    ? load_period
-                                 : event == kStores ? store_period
-                                                    : 1'000'000;
+    const std::uint64_t period = event == kLoads      ? load_period
+                                 : event == kStores   ? store_period
+                                 : is_sequence(event) ? 1
+                                                      : 1'000'000;
     append_event(out, event, period);
   }
   return out;
+}
+
+std::string PerfStream::begin_access(std::size_t event,
+                                     const SampledAccess& one) const {
+  std::string body;
+  put64(body, id(event, one.cpu));
+  put64(body, one.access.ip);
+  put(body, kUnknown);  // pid: the machine cannot know it
+  put(body, kUnknown);  // tid
+  put64(body, nanoseconds(one.time));
+  put64(body, one.access.address);
+  put(body, std::uint32_t{one.cpu});
+  put(body, std::uint32_t{0});
+  put64(body, one.period);
+  return body;
 }
 
 std::string PerfStream::sample(const SampledAccess& one) const {
@@ -160,17 +187,26 @@ std::string PerfStream::sample(const SampledAccess& one) const {
   weight.var3_w = static_cast<std::uint16_t>(
       std::min<Picos>(one.waited / core_.per_cycle, 0xffff));
 
-  std::string body;
-  put64(body, id(one.access.store ? kStores : kLoads, one.cpu));
-  put64(body, one.access.ip);
-  put(body, kUnknown);  // pid: the machine cannot know it
-  put(body, kUnknown);  // tid
-  put64(body, nanoseconds(one.time));
-  put64(body, one.access.address);
-  put(body, std::uint32_t{one.cpu});
-  put(body, std::uint32_t{0});
-  put64(body, one.period);
+  std::string body = begin_access(one.access.store ? kStores : kLoads, one);
   put64(body, weight.full);
+  put64(body, source.val);
+  return record(PERF_RECORD_SAMPLE,
+                PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP, body);
+}
+
+std::string PerfStream::in_sequence(const SampledAccess& one) const {
+  perf_mem_data_src source{data_sources_[one.tier]};
+  if (one.hit) {  // where a prefetcher puts what it fetches
+    source.val = 0;
+    source.mem_lvl = PERF_MEM_LVL_L2 | PERF_MEM_LVL_HIT;
+    source.mem_lvl_num = PERF_MEM_LVLNUM_L2;
+  }
+  source.mem_op = one.access.store ? PERF_MEM_OP_STORE : PERF_MEM_OP_LOAD;
+  const std::size_t first = events_.size() - 2;
+  std::string body = begin_access(one.access.store ? first + 1 : first, one);
+  put64(body, 1);  // values
+  put64(body, one.access.instruction);
+  put64(body, id(kLeader, one.cpu));
   put64(body, source.val);
   return record(PERF_RECORD_SAMPLE,
                 PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP, body);

@@ -5,7 +5,10 @@
 // delivered, THROTTLE and UNTHROTTLE records where an event paused, and
 // FINISHED_ROUND records. Events, in order: loads, stores, and
 // a group led by the count of instructions; every millisecond of a vCPU's
-// virtual time one sample of the leader carries the whole group's values.
+// virtual time one sample of the leader carries the whole group's values. Last,
+// what samples loads that the first cache did not serve, and stores, one after
+// the other for a while; with each comes the count of instructions, and the
+// first of a sequence stands for all that were passed over before it.
 // Thread safety: none; pure functions of their arguments.
 #pragma once
 
@@ -27,6 +30,7 @@ class PerfStream {
   std::string header(unsigned load_period, unsigned store_period) const;
 
   std::string sample(const SampledAccess& one) const;
+  std::string in_sequence(const SampledAccess& one) const;
   std::string count(unsigned cpu, Picos time, const Counters& counters) const;
   std::string lost(std::uint64_t records) const;
   std::string throttle(unsigned cpu, bool stores, bool pauses,
@@ -42,6 +46,13 @@ class PerfStream {
 
   void append_event(std::string& out, std::size_t event,
                     std::uint64_t period) const;
+  bool is_sequence(std::size_t event) const {
+    return event + 2 >= events_.size();
+  }
+  bool is_access(std::size_t event) const;
+  // The fields that all samples of accesses begin with.
+  std::string begin_access(std::size_t event, const SampledAccess& one) const;
+
   std::uint64_t id(std::size_t event, unsigned cpu) const {
     return event * cpus_ + cpu + 1;
   }

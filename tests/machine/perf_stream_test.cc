@@ -45,7 +45,8 @@ TEST_F(PerfStreamTest, HeaderDeclaresEveryEventWithItsIds) {
     offset += record.size;
   }
   EXPECT_EQ(offset, header.size());
-  ASSERT_EQ(attributes.size(), 13u);  // loads, stores, 3 + 4 per tier
+  // loads, stores, 3 + 4 per tier, both of sequences
+  ASSERT_EQ(attributes.size(), 15u);
   EXPECT_EQ(attributes[0].sample_period, 199u);
   EXPECT_EQ(attributes[0].config, 0x1cdu);
   EXPECT_EQ(attributes[1].sample_period, 101u);
@@ -74,6 +75,23 @@ TEST_F(PerfStreamTest, SampleCarriesLatencyAndSource) {
   const perf_mem_data_src source{at<std::uint64_t>(record, 72)};
   EXPECT_EQ(source.mem_op, unsigned{PERF_MEM_OP_STORE});
   EXPECT_EQ(source.mem_lvl_num, unsigned{PERF_MEM_LVLNUM_PMEM});
+}
+
+TEST_F(PerfStreamTest, WhatIsInSequenceCarriesItsInstructions) {
+  SampledAccess one;
+  one.access = {0x7000'1234'5678, 0x40'1000, 12'345, false};
+  one.period = 1;
+  one.hit = true;  // fetched ahead
+  const std::string record = stream_->in_sequence(one);
+  EXPECT_EQ(at<perf_event_header>(record, 0).size, record.size());
+  EXPECT_EQ(record.size(), 8u + 11 * 8);
+  EXPECT_EQ(at<std::uint64_t>(record, 8), 13 * 2 + 1u);  // of "sequence.loads"
+  EXPECT_EQ(at<std::uint64_t>(record, 64), 1u);          // values
+  EXPECT_EQ(at<std::uint64_t>(record, 72), 12'345u);
+  EXPECT_EQ(at<std::uint64_t>(record, 80), 2 * 2 + 1u);  // of instructions
+  const perf_mem_data_src source{at<std::uint64_t>(record, 88)};
+  EXPECT_EQ(source.mem_op, unsigned{PERF_MEM_OP_LOAD});
+  EXPECT_EQ(source.mem_lvl_num, unsigned{PERF_MEM_LVLNUM_L2});
 }
 
 TEST_F(PerfStreamTest, CountsNameTheEventOfEveryValue) {

@@ -17,13 +17,16 @@ namespace thermocline {
 
 class SampleQueue final : public Observer {
  public:
-  static constexpr std::size_t kCapacity = 1 << 20;
+  static constexpr std::size_t kCapacity = 4 << 20;
 
   explicit SampleQueue(const PerfStream& stream) : stream_(stream) {}
 
   void sample(const SampledAccess& one) override { put(stream_.sample(one)); }
   void count(unsigned cpu, Picos time, const Counters& counters) override {
     put(stream_.count(cpu, time, counters));
+  }
+  void in_sequence(const SampledAccess& one) override {
+    put(stream_.in_sequence(one));
   }
   void throttle(unsigned cpu, bool stores, bool pauses, Picos time) override {
     put(stream_.throttle(cpu, stores, pauses, time));

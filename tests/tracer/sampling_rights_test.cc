@@ -185,6 +185,16 @@ TEST(PerfSource, WordsAreEventsOrSettings) {
   }
 }
 
+TEST(PerfSource, SequencesMayBeTurnedOff) {
+  EXPECT_FALSE(parse_perf_source("")->sequences);
+  EXPECT_TRUE(parse_perf_source("sequences=on")->sequences);
+  const auto off = parse_perf_source("sequences=off,budget=2");
+  ASSERT_TRUE(off);
+  EXPECT_FALSE(off->sequences);
+  EXPECT_EQ(off->events, "");
+  EXPECT_FALSE(parse_perf_source("sequences=0"));
+}
+
 TEST(PerfSource, CgroupsAreFoundByPathOrDirectory) {
   const auto mounts = scratch_path("cgroups");
   std::filesystem::create_directories(mounts + "/unified/job");

@@ -45,8 +45,9 @@ std::int64_t bare(const std::string& line, char c) {
 TEST(Export, CsvOfEveryListHasAHeaderAndALineForEachEvent) {
   Trace trace = small_trace();
   trace.periods = {{1, "loads", 101}};
+  trace.sequences = {{5, 1, 0, {{0x1000, 0x40, 0}, {0x2000, 0x44, 7}}}};
   const auto all = json(trace, "");
-  EXPECT_EQ(export_lists().size(), 9);
+  EXPECT_EQ(export_lists().size(), 10);
   for (const auto& list : export_lists()) {
     const auto text = csv(trace, list);
     EXPECT_EQ(bare(text, '\n'), static_cast<int>(all[list].size()) + 1) << list;
@@ -76,6 +77,16 @@ TEST(Export, CsvShowsValuesWithTheirUnits) {
             "time_ns,start,end,permissions,name\n"
             "-3,0x1000,0xffffffffffffffff,rw-p,\"/a \"\"b\"\", c\nd\"\n");
   EXPECT_EQ(csv(trace, "losses"), "time_ns,source,count\n");
+  trace.sequences = {
+      {5,
+       1,
+       2,
+       {{0x1000, 0x40, 0}, {0x2040, 0x44, 7, Access::kStore, Source::kL2}}}};
+  EXPECT_EQ(
+      csv(trace, "sequences"),
+      "sequence,time_ns,thread,cpu,address,ip,instructions,access,source\n"
+      "0,5,1,2,0x1000,0x40,0,load,unknown\n"
+      "0,5,1,2,0x2040,0x44,7,store,l2\n");
   trace.periods = {{9, "loads", 10'007}};
   EXPECT_EQ(csv(trace, "periods"), "time_ns,event,period\n9,loads,10007\n");
 }
@@ -101,7 +112,7 @@ TEST(Export, JsonOfOneListAndOfACutTrace) {
   EXPECT_EQ(marks.size(), 3);
   EXPECT_TRUE(marks["end"].is_null());
   EXPECT_EQ(marks["marks"].size(), trace.marks.size());
-  EXPECT_EQ(json({}, "").size(), 11);
+  EXPECT_EQ(json({}, "").size(), 12);
 }
 
 TEST(Export, JsonIsUtf8WhateverATextHolds) {

@@ -89,6 +89,7 @@ inline void expect_same(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.marks, b.marks);
   EXPECT_EQ(a.counters, b.counters);
   EXPECT_EQ(a.samples, b.samples);
+  EXPECT_EQ(a.sequences, b.sequences);
   EXPECT_EQ(a.losses, b.losses);
   EXPECT_EQ(a.periods, b.periods);
 }

@@ -58,6 +58,13 @@ TEST(TraceFile, RoundTripOfExtremeValues) {
                    {kEarly, 0, 0, 0, 0, 0, 0, Access::kLoad, Source::kUnknown},
                    {kLate, kMost / 2, 1, 7, kMost32, 1, 0, Access::kStore,
                     Source::kDram, 0, 0x1fff}};
+  trace.sequences = {
+      {kEarly,
+       kMost32,
+       kMost32,
+       {{kMost, kMost, kMost32, Access::kStore, Source::kFillBuffer},
+        {0, 0, 0, Access::kLoad, Source::kUnknown}}},
+      {kLate, 0, 0, {}}};
   trace.losses = {{kEarly, "", kMost}, {kLate, "samples", 0}};
   trace.periods = {{kEarly, "", 0}, {kLate, "page-faults", kMost}};
   expect_same(read_back(trace), trace);

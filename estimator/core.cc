@@ -1,0 +1,110 @@
+#include "estimator/core.h"
+
+#include <algorithm>
+
+#include "estimator/below.h"
+
+namespace thermocline {
+
+void Core::wait_until(double time, std::size_t shape) {
+  if (time <= now_) return;
+  if (!seen_.empty()) seen_[shape].waited += time - now_;
+  now_ = time;
+}
+
+void Core::work(double ns, double instructions) {
+  now_ += ns;
+  instructions_ += instructions;
+  while (flights_begin_ != flights_end_) {
+    const Flight& oldest = flights_[flights_begin_ % kFlights];
+    if (oldest.at > instructions_ - kWindowInstructions) break;
+    wait_until(oldest.done, oldest.shape);
+    ++flights_begin_;
+  }
+}
+
+// A line comes in the place of another; before when it cannot.
+double Core::push_out(std::size_t shape, std::size_t tier) {
+  Line& old = cached_[below(leaves_, kCached)];
+  double not_before = 0;
+  if (old.back_ns > 0) {
+    double& link = link_free_[old.tier];
+    const double leaves = std::max(link, now_);
+    link = leaves + old.back_ns;
+    const double whole = shapes_[old.shape].back_ns[old.tier];
+    if (whole > 0) not_before = leaves - kGoingBack * whole;
+  }
+  old = {shapes_[shape].written_ns[tier], shape, tier};
+  return not_before;
+}
+
+// Over the link.
+double Core::pass(std::size_t shape, std::size_t tier, double not_before) {
+  double& link = link_free_[tier];
+  const double start = std::max(link, now_);
+  link = start + shapes_[shape].read_ns[tier];
+  return std::max(start, not_before) + shapes_[shape].latency_ns[tier];
+}
+
+double Core::fetch_ahead(std::size_t shape, std::size_t tier) {
+  return pass(shape, tier, 0);
+}
+
+// Waits for one.
+Core::Buffer& Core::free_load_buffer() {
+  Buffer& buffer = *std::min_element(
+      loads_.begin(), loads_.end(),
+      [](const Buffer& a, const Buffer& b) { return a.free < b.free; });
+  wait_until(buffer.free, buffer.shape);
+  return buffer;
+}
+
+double Core::load(std::size_t shape, std::size_t tier) {
+  Buffer& buffer = free_load_buffer();
+  const double not_before = push_out(shape, tier);
+  buffer = {pass(shape, tier, not_before), shape};
+  if (!seen_.empty()) seen_[shape].latency.add(buffer.free - now_);
+  return buffer.free;
+}
+
+double Core::load_fetched(std::size_t shape, std::size_t tier, double done) {
+  done = std::max(done, push_out(shape, tier));
+  if (done <= now_) return done;
+  Buffer& buffer = free_load_buffer();  // it is on its way
+  buffer = {std::max(done, now_), shape};
+  if (!seen_.empty() && done > now_) seen_[shape].latency.add(done - now_);
+  return done;
+}
+
+double Core::store(std::size_t shape, std::size_t tier) {
+  wait_until(stores_[store_], shape);
+  const double free = fills_[fill_];
+  const double done = pass(shape, tier, std::max(free, push_out(shape, tier)));
+  fills_[fill_] = done;
+  fill_ = (fill_ + 1) % kStoreFills;
+  return done;
+}
+
+double Core::store_fetched(std::size_t shape, std::size_t tier, double done) {
+  wait_until(stores_[store_], shape);
+  done = std::max({done, fills_[fill_], push_out(shape, tier)});
+  fills_[fill_] = done;
+  fill_ = (fill_ + 1) % kStoreFills;
+  return done;
+}
+
+void Core::issue_load(std::size_t shape, double done) {
+  if (flights_end_ - flights_begin_ == kFlights) {
+    const Flight& oldest = flights_[flights_begin_++ % kFlights];
+    wait_until(oldest.done, oldest.shape);
+  }
+  flights_[flights_end_++ % kFlights] = {done, instructions_, shape};
+}
+
+void Core::post(std::size_t, double done) {
+  drained_ = std::max(drained_, done);
+  stores_[store_] = drained_;
+  store_ = (store_ + 1) % kStores;
+}
+
+}  // namespace thermocline

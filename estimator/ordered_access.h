@@ -1,0 +1,32 @@
+// OrderedAccess: what a core run needs of the accesses that a trace has in
+// sequence (traces/access_sequence.h).
+//
+// Thread safety: plain values, a pure function.
+#pragma once
+
+#include <vector>
+
+#include "estimator/access_classes.h"
+#include "traces/trace.h"
+
+namespace thermocline {
+
+struct OrderedAccess {
+  Address address = 0;
+  float instructions = 0;  // executed since the one before
+  std::uint16_t kind = 0;  // its class
+  bool missed = true;      // false: a prefetcher was in time
+};
+
+struct OrderedSequence {
+  Nanos time = 0;
+  std::vector<OrderedAccess> accesses;
+};
+
+/// The sequences of a trace, in order of time. A sequence is run round and
+/// round: before its first access as much is executed as before the others, on
+/// average.
+std::vector<OrderedSequence> ordered_sequences(const Trace& trace,
+                                               const AccessClasses& classes);
+
+}  // namespace thermocline

@@ -1,0 +1,42 @@
+// SequenceBuilder: puts records of accesses, one after the other, together to
+// sequences.
+//
+// Of each CPU one sequence is open; it is whole when the next begins. Stores
+// that the first cache served are left out: of loads none is recorded, and of
+// stores processors cannot be asked for the others alone. A sequence of which
+// a record is missing is dropped.
+//
+// Thread safety: none. Memory: kMost accesses for each CPU that was seen.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "tracer/sampler.h"
+
+namespace thermocline {
+
+class SequenceBuilder {
+ public:
+  static constexpr std::size_t kMost = 4096;  // accesses of one
+  static constexpr std::size_t kMostCpus = 4096;
+  static constexpr std::size_t kFewest = 16;  // shorter ones tell nothing
+
+  /// One access. `begins`: a sequence, whatever came before on its CPU.
+  /// `instructions`: that its thread has executed so far, by any count.
+  void add(const Sample& access, std::uint32_t pid, std::uint64_t instructions,
+           bool begins, std::vector<SeenSequence>& whole);
+  /// What is open cannot be told whole.
+  void lost() { open_.clear(); }
+
+ private:
+  struct Open {
+    SeenSequence seen;
+    std::uint64_t instructions = 0;  // at the last access that was kept
+  };
+
+  std::map<std::uint32_t, Open> open_;  // by CPU
+};
+
+}  // namespace thermocline

@@ -1,0 +1,37 @@
+// AccessSequence: a few hundred accesses of one thread, in the order made.
+//
+// Samples are far apart, and say neither what came right before and after nor
+// what waits for what. So a tracer records, now and then, each access that the
+// first cache did not serve, one after the other, with what was executed in
+// between (tracer/sequence_source.h). No time is told but the first's: to
+// record so closely takes longer than the accesses.
+//
+// Thread safety: plain values.
+#pragma once
+
+#include <vector>
+
+#include "traces/types.h"
+
+namespace thermocline {
+
+struct SequencedAccess {
+  Address address = 0;
+  Address ip = 0;  // instruction pointer
+  std::uint32_t instructions =
+      0;  // executed since the one before; the first: 0
+  Access access = Access::kLoad;
+  // A cache beyond the first: its line was there, or had been fetched ahead.
+  Source source = Source::kUnknown;
+  bool operator==(const SequencedAccess&) const = default;
+};
+
+struct AccessSequence {
+  Nanos time = 0;            // of its first
+  std::uint32_t thread = 0;  // as in Sample
+  std::uint32_t cpu = 0;
+  std::vector<SequencedAccess> accesses;
+  bool operator==(const AccessSequence&) const = default;
+};
+
+}  // namespace thermocline
