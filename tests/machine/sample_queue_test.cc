@@ -135,7 +135,7 @@ TEST_F(SampleQueueTest, ALateReaderLearnsHowManyItMissed) {
   Reader reader(folder / "socket");
   Port port(folder / "socket");
   ASSERT_TRUE(port.open());
-  constexpr std::uint64_t kMany = 200'000;  // 8 MB, into a queue of 1 MiB
+  constexpr std::uint64_t kMany = 200'000;  // 16 MB, into a queue of 4 MiB
   queue_->begin(stream_->header(199, 199));
   for (std::uint64_t i = 0; i < kMany; ++i) queue_->sample(miss(i));
   const std::uint64_t lost_at_first = queue_->lost();
