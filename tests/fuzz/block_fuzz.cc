@@ -44,6 +44,7 @@ void write_again(const Trace& trace) {
   CHECK(again->trace.marks == trace.marks);
   CHECK(again->trace.counters == trace.counters);
   CHECK(again->trace.samples == trace.samples);
+  CHECK(again->trace.sequences == trace.sequences);
   CHECK(again->trace.losses == trace.losses);
   CHECK(again->trace.periods == trace.periods);
 }

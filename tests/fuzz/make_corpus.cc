@@ -122,6 +122,13 @@ void make_all(const fs::path& root) {
   fs::create_directories(sample.parent_path());
   if (!fs::exists(sample)) save(sample, bytes_of(small));
   small.samples.resize(20);
+  small.sequences = {
+      {1'000'000,
+       4711,
+       0,
+       {{0x7f2a40000000, 0x55d0c0de0000, 0},
+        {0x7f2a40000040, 0x55d0c0de0000, 9, Access::kLoad, Source::kL2},
+        {0x7f2a40300000, 0x55d0c0de0010, 4, Access::kStore, Source::kPmem}}}};
   for (const char* name : {"trace", "block", "state", "config"}) {
     fs::create_directories(root / "tests/fuzz/corpus" / name);
   }
