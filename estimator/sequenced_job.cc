@@ -62,13 +62,18 @@ std::optional<SequencedJob> learn_sequences(
   if (job.sequences.size() < kFewest) return std::nullopt;
   const std::size_t kinds = times.size();
   const auto seen = count(job.sequences, kinds);
-  const auto sampled = count(slow, of_sample, kinds);
+  auto sampled = count(slow, of_sample, kinds);
   auto made = classes.all();
   std::vector<MissTimes> misses(kinds);
   job.of_sample.assign(kinds, 0);
   for (std::size_t c = 0; c < kinds; ++c) {
     // What is fetched in vain follows from the sequences.
     made[c].lines = 1;
+    // Where samples tell no latency (stores, on older processors), none looks
+    // put back or all do.
+    if (sampled[c].missed <= 0 && seen[c].all > 0) {
+      sampled[c].missed = sampled[c].all * seen[c].missed / seen[c].all;
+    }
     if (sampled[c].missed > 0) {
       job.of_sample[c] = sampled[c].samples / sampled[c].missed;
       if (seen[c].all > 0) {
