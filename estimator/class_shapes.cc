@@ -23,9 +23,6 @@ AccessShape shape_of(const AccessClass& what, const Machine& machine) {
     const Tier& tier = machine.tiers[t];
     shape.read_ns[t] = link_ns(read, tier);
     shape.written_ns[t] = link_ns(written, tier);
-    written.back = 1;
-    shape.back_ns[t] = link_ns(written, tier);
-    written.back = what.back;
     shape.latency_ns[t] = what.store ? tier.write_ns : tier.read_ns;
   }
   return shape;

@@ -46,51 +46,63 @@ double Core::pass(std::size_t shape, std::size_t tier, double not_before) {
   return std::max(start, not_before) + shapes_[shape].latency_ns[tier];
 }
 
+double Core::fetch(std::size_t shape, std::size_t tier, double not_before) {
+  return pass(shape, tier, std::max(not_before, push_out(shape, tier)));
+}
+
 double Core::fetch_ahead(std::size_t shape, std::size_t tier) {
   return pass(shape, tier, 0);
 }
 
 // Waits for one.
-Core::Buffer& Core::free_load_buffer() {
+Core::Buffer& Core::free_fill_buffer() {
   Buffer& buffer = *std::min_element(
-      loads_.begin(), loads_.end(),
+      buffers_.begin(), buffers_.end(),
       [](const Buffer& a, const Buffer& b) { return a.free < b.free; });
   wait_until(buffer.free, buffer.shape);
   return buffer;
 }
 
-double Core::load(std::size_t shape, std::size_t tier) {
-  Buffer& buffer = free_load_buffer();
-  const double not_before = push_out(shape, tier);
-  buffer = {pass(shape, tier, not_before), shape};
-  if (!seen_.empty()) seen_[shape].latency.add(buffer.free - now_);
+void Core::hold_fill_buffer(std::size_t shape, double done) {
+  Buffer& buffer = free_fill_buffer();
+  buffer = {std::max(done, now_), shape};
+}
+
+double Core::fill(std::size_t shape, std::size_t tier) {
+  Buffer& buffer = free_fill_buffer();
+  buffer = {fetch(shape, tier), shape};
   return buffer.free;
+}
+
+double Core::load(std::size_t shape, std::size_t tier) {
+  const double done = fill(shape, tier);
+  if (!seen_.empty()) seen_[shape].latency.add(done - now_);
+  return done;
 }
 
 double Core::load_fetched(std::size_t shape, std::size_t tier, double done) {
   done = std::max(done, push_out(shape, tier));
   if (done <= now_) return done;
-  Buffer& buffer = free_load_buffer();  // it is on its way
-  buffer = {std::max(done, now_), shape};
+  hold_fill_buffer(shape, done);  // it is on its way
   if (!seen_.empty() && done > now_) seen_[shape].latency.add(done - now_);
   return done;
 }
 
-double Core::store(std::size_t shape, std::size_t tier) {
-  wait_until(stores_[store_], shape);
-  const double free = fills_[fill_];
-  const double done = pass(shape, tier, std::max(free, push_out(shape, tier)));
+// The next store's line comes then.
+double Core::fills_store(double done) {
   fills_[fill_] = done;
   fill_ = (fill_ + 1) % kStoreFills;
   return done;
 }
 
+double Core::store(std::size_t shape, std::size_t tier) {
+  await_store_buffer(shape);
+  return fills_store(fetch(shape, tier, fills_[fill_]));
+}
+
 double Core::store_fetched(std::size_t shape, std::size_t tier, double done) {
-  wait_until(stores_[store_], shape);
-  done = std::max({done, fills_[fill_], push_out(shape, tier)});
-  fills_[fill_] = done;
-  fill_ = (fill_ + 1) % kStoreFills;
-  return done;
+  await_store_buffer(shape);
+  return fills_store(std::max({done, fills_[fill_], push_out(shape, tier)}));
 }
 
 void Core::issue_load(std::size_t shape, double done) {
@@ -101,7 +113,11 @@ void Core::issue_load(std::size_t shape, double done) {
   flights_[flights_end_++ % kFlights] = {done, instructions_, shape};
 }
 
-void Core::post(std::size_t, double done) {
+void Core::await_store_buffer(std::size_t shape) {
+  wait_until(stores_[store_], shape);
+}
+
+void Core::post(double done) {
   drained_ = std::max(drained_, done);
   stores_[store_] = drained_;
   store_ = (store_ + 1) % kStores;

@@ -44,21 +44,29 @@ class Core {
   void wait_until(double time, std::size_t shape);
 
   // Each asks for a line now and returns when it comes.
-  double load(std::size_t shape, std::size_t tier);
-  double store(std::size_t shape, std::size_t tier);
+  /// Another leaves for it.
+  double fetch(std::size_t shape, std::size_t tier, double not_before = 0);
   /// Nobody waits for it, and it takes nobody's place before it is asked for.
   double fetch_ahead(std::size_t shape, std::size_t tier);
+  /// Through a fill buffer, of which there are ten.
+  double fill(std::size_t shape, std::size_t tier);
+  double load(std::size_t shape, std::size_t tier);
+  double store(std::size_t shape, std::size_t tier);
+  /// A line that comes at `done` takes a fill buffer until then.
+  void hold_fill_buffer(std::size_t shape, double done);
   /// Of a line that was fetched ahead and comes at `done`: it takes its place.
   double load_fetched(std::size_t shape, std::size_t tier, double done);
   double store_fetched(std::size_t shape, std::size_t tier, double done);
 
   /// The load has been issued: in order, it retires when its line has come.
   void issue_load(std::size_t shape, double done);
+  /// Until another store may be posted.
+  void await_store_buffer(std::size_t shape);
   /// The store has been posted.
-  void post(std::size_t shape, double done);
+  void post(double done);
 
  private:
-  static constexpr std::size_t kLoads = 10;
+  static constexpr std::size_t kFills = 10;
   static constexpr std::size_t kStores = 56;
   static constexpr std::size_t kStoreFills = 10;
   static constexpr std::size_t kFlights = 64;
@@ -70,7 +78,7 @@ class Core {
     double at = 0;  // instructions
     std::size_t shape = 0;
   };
-  struct Buffer {  // of a load
+  struct Buffer {  // of a line that a load waits for
     double free = 0;
     std::size_t shape = 0;
   };
@@ -82,14 +90,15 @@ class Core {
 
   double pass(std::size_t shape, std::size_t tier, double not_before);
   double push_out(std::size_t shape, std::size_t tier);
-  Buffer& free_load_buffer();
+  Buffer& free_fill_buffer();
+  double fills_store(double done);
 
   std::span<const AccessShape> shapes_;
   std::span<SeenAccesses> seen_;
   double now_ = 0;
   double instructions_ = 0;
   ByTier link_free_{};
-  std::array<Buffer, kLoads> loads_{};
+  std::array<Buffer, kFills> buffers_{};
   std::array<double, kStores> stores_{};  // a ring
   std::size_t store_ = 0;
   double drained_ = 0;

@@ -13,7 +13,10 @@ constexpr int kStagger = 23;  // streams do not begin their pages together
 }  // namespace
 
 CoreRun::CoreRun(const AccessModel& model, std::span<SeenAccesses> seen)
-    : model_(model), seen_(seen), progress_(model.shapes.size()) {
+    : model_(model),
+      seen_(seen),
+      core_(model.shapes, seen),
+      progress_(model.shapes.size()) {
   int line = 0;
   for (std::size_t s = 0; s < progress_.size(); ++s) {
     const AccessShape& shape = model_.shapes[s];
@@ -56,34 +59,31 @@ void CoreRun::burst(std::size_t s) {
   owed_instructions_ += (shape.instructions - apart) * count;
   gathered_ += own.waits;
   if (gathered_ >= model_.together) {
-    work(owed_ns_, owed_instructions_);
+    core_.work(owed_ns_, owed_instructions_);
     owed_ns_ = owed_instructions_ = 0;
     gathered_ = 0;
   }
-  wait_until(result_at_, result_of_);
+  core_.wait_until(result_at_, result_of_);
   accesses_ += count;
   if (!seen_.empty()) seen_[s].count += count;
   result_at_ = 0;
   double done = 0;
   for (std::size_t i = 0; i < own.waits; ++i) {
     const std::size_t tier = own.waiting[i];
-    if (apart > 0) work(apart_ns, apart);
+    if (apart > 0) core_.work(apart_ns, apart);
     if (shape.sequential) {
       done = stream(s, tier);
     } else if (shape.store) {
-      done = fetch(shape, tier);
+      done = core_.fetch(s, tier);
     } else {
-      done = load(s, tier);
+      done = core_.load(s, tier);
     }
     if (shape.store) {
-      post(done, s);
-      continue;
+      core_.await_store_buffer(s);
+      core_.post(done);
+    } else {
+      core_.issue_load(s, done);
     }
-    if (flights_end_ - flights_begin_ == kFlights) {
-      const Flight& oldest = flights_[flights_begin_++ % kFlights];
-      wait_until(oldest.done, oldest.shape);
-    }
-    flights_[flights_end_++ % kFlights] = {done, instructions_, s};
   }
   own.waits = 0;
   own.needed += shape.needed;
@@ -91,60 +91,6 @@ void CoreRun::burst(std::size_t s) {
   own.needed -= 1;
   result_at_ = done;
   result_of_ = s;
-}
-
-void CoreRun::wait_until(double time, std::size_t shape) {
-  if (time <= now_) return;
-  if (!seen_.empty()) seen_[shape].waited += time - now_;
-  now_ = time;
-}
-
-// Computes, beside loads in flight. In order: what is a window behind must
-// have come.
-void CoreRun::work(double ns, double instructions) {
-  now_ += ns;
-  instructions_ += instructions;
-  while (flights_begin_ != flights_end_) {
-    const Flight& oldest = flights_[flights_begin_ % kFlights];
-    if (oldest.at > instructions_ - kWindowInstructions) break;
-    wait_until(oldest.done, oldest.shape);
-    ++flights_begin_;
-  }
-}
-
-// Asks for a line now; returns when it comes.
-double CoreRun::fetch(const AccessShape& shape, std::size_t tier) {
-  Line& old = cached_[below(leaves_, kCached)];
-  if (old.back_ns > 0) {
-    double& back = link_free_[old.tier];
-    back = std::max(back, now_) + old.back_ns;
-  }
-  old = {shape.written_ns[tier], tier};
-  double& link = link_free_[tier];
-  const double start = std::max(link, now_);
-  link = start + shape.read_ns[tier];
-  return start + shape.latency_ns[tier];
-}
-
-// Waits for one.
-CoreRun::Buffer& CoreRun::free_load_buffer() {
-  Buffer& buffer = *std::min_element(
-      loads_.begin(), loads_.end(),
-      [](const Buffer& a, const Buffer& b) { return a.free < b.free; });
-  wait_until(buffer.free, buffer.shape);
-  return buffer;
-}
-
-double CoreRun::take_load_buffer(std::size_t s, std::size_t tier) {
-  Buffer& buffer = free_load_buffer();
-  buffer = {fetch(model_.shapes[s], tier), s};
-  return buffer.free;
-}
-
-double CoreRun::load(std::size_t s, std::size_t tier) {
-  const double done = take_load_buffer(s, tier);
-  if (!seen_.empty()) seen_[s].latency.add(done - now_);
-  return done;
 }
 
 double CoreRun::stream(std::size_t s, std::size_t tier) {
@@ -156,28 +102,21 @@ double CoreRun::stream(std::size_t s, std::size_t tier) {
   double done = 0;
   if (line <= cursor.fetched) {
     done = cursor.ready[static_cast<std::size_t>(line)];
-    if (!shape.store && done > now_) {  // on its way
-      Buffer& buffer = free_load_buffer();
-      buffer = {std::max(done, now_), s};
+    if (!shape.store && done > core_.now()) {
+      core_.hold_fill_buffer(s, done);  // it is on its way
     }
   } else {
-    done = shape.store ? fetch(shape, tier) : take_load_buffer(s, tier);
+    done = shape.store ? core_.fetch(s, tier) : core_.fill(s, tier);
     cursor.fetched = line;
   }
   const int reach = std::min(line + std::min(kAhead, 2 * line), kPageLines - 1);
   while (cursor.fetched < reach) {
     ++cursor.fetched;
-    cursor.ready[static_cast<std::size_t>(cursor.fetched)] = fetch(shape, tier);
+    cursor.ready[static_cast<std::size_t>(cursor.fetched)] =
+        core_.fetch(s, tier);
   }
   cursor.line = (line + 1) % kPageLines;
   return done;
-}
-
-void CoreRun::post(double done, std::size_t shape) {
-  wait_until(stores_[store_], shape);
-  drained_ = std::max(drained_, done);
-  stores_[store_] = drained_;
-  store_ = (store_ + 1) % kStores;
 }
 
 }  // namespace thermocline

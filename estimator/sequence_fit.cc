@@ -3,24 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/fit_terms.h"
 #include "estimator/sequence_run.h"
 
 namespace thermocline {
 namespace {
 
-constexpr std::size_t kParts = 48;             // sequences that are run
-constexpr double kGolden = 0.618033988749895;  // its multiples lie anywhere
+constexpr std::size_t kParts = 48;  // sequences that are run
 constexpr std::array<double, 5> kFirst{0, 0.25, 0.5, 0.75, 1};
 constexpr int kFirstRounds = 2;
 constexpr int kRounds = 6;  // of the descent
 constexpr double kFirstStep = 0.2;
 constexpr double kStepShrinks = 0.7;   // each round
-constexpr double kUneven = 0.3;        // weight of how much latencies differ
 constexpr double kWorthwhile = 0.005;  // share of the samples
 // Unless waits are told: what is read in order is in doubt not waited for.
 constexpr double kUnneeded = 0.06;
-
-double square(double x) { return x * x; }
 
 class Fit {
  public:
@@ -69,10 +66,9 @@ class Fit {
   void choose(std::span<const OrderedSequence> sequences) {
     const auto count = static_cast<double>(sequences.size());
     const double apart = std::max(1.0, count / kParts);
-    double later = 0;
+    Unevenly unevenly;
     for (double at = 0; at < count; at += apart) {
-      later = std::fmod(later + kGolden, 1);
-      const auto n = static_cast<std::size_t>(at + later * apart);
+      const auto n = static_cast<std::size_t>(at + unevenly.next() * apart);
       if (n < sequences.size()) parts_.push_back(&sequences[n]);
     }
     share_.assign(times_.size(), 0);
@@ -157,13 +153,8 @@ class Fit {
     }
     const Latencies& told = its.latency[t];
     if (seen.latency.count <= 0 || told.count <= 0) return sum;
-    // In fast memory chance events outweigh the queue.
-    const double uneven =
-        t == 0 ? 0
-               : (seen.latency.deviation() - told.deviation()) / told.mean();
-    return sum + its.samples / samples_ *
-                     (square(std::log(seen.latency.mean() / told.mean())) +
-                      kUneven * square(uneven));
+    return sum +
+           its.samples / samples_ * latency_off(seen.latency, told, t != 0);
   }
 
   std::vector<AccessShape> shapes_;

@@ -44,7 +44,7 @@ void SequenceRun::add(const OrderedAccess& access, std::size_t tier) {
   result_at_ = 0;
   if (!seen_.empty() && access.missed) seen_[kind].count += 1;
   const double done = fetch(access, tier);
-  if (shape.store) return core_.post(kind, done);
+  if (shape.store) return core_.post(done);
   core_.issue_load(kind, done);
   needed_[kind] += shape.needed;
   if (needed_[kind] < 1) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator/class_costs.h"
 #include "estimator/class_shapes.h"
 #include "estimator/streams.h"
 
@@ -87,8 +88,14 @@ std::optional<SequencedJob> learn_sequences(
                  times[c].samples,
                  times[c].waited_ns};
   }
-  job.shapes = fit_sequences(class_shapes(made, slow, of_sample, machine),
-                             misses, job.sequences, machine.tiers.size() - 1);
+  job.shapes = class_shapes(made, slow, of_sample, machine);
+  for (AccessShape& shape : job.shapes) {
+    for (std::size_t t = 0; t < machine.tiers.size(); ++t) {
+      shape.back_ns[t] = link_ns({.lines = 0, .back = 1}, machine.tiers[t]);
+    }
+  }
+  job.shapes = fit_sequences(std::move(job.shapes), misses, job.sequences,
+                             machine.tiers.size() - 1);
   return job;
 }
 

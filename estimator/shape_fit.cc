@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "estimator/class_shapes.h"
+#include "estimator/fit_terms.h"
 #include "estimator/mixed_run.h"
 
 namespace thermocline {
@@ -15,7 +16,6 @@ constexpr std::array<std::size_t, 12> kBursts{1,  2,  3,  4,  6,  8,
                                               12, 16, 24, 32, 48, kMostBurst};
 constexpr std::size_t kParts = 24;  // of the mixture, that are run
 constexpr std::size_t kPartSamples = 64;
-constexpr double kGolden = 0.618033988749895;  // its multiples lie anywhere
 constexpr int kPasses = 8;
 constexpr int kRounds = 6;            // of the descent
 constexpr double kFirstStep = 0.2;    // of `needed`
@@ -26,7 +26,6 @@ constexpr std::size_t kSearched = 4;  // classes, those of most time
 // doubling. Likewise what is not needed, of a sequential class.
 constexpr double kPlain = 0.012;
 constexpr double kUnneeded = 0.06;    // unless waits are told
-constexpr double kUneven = 0.3;       // weight of how much latencies differ
 constexpr double kWorthwhile = 0.01;  // share of the samples
 constexpr std::array<std::size_t, 7> kTogether{1, 2, 4, 8, 16, 64, 256};
 constexpr std::size_t kMany = 16;
@@ -39,8 +38,6 @@ struct Part {
   std::vector<std::uint32_t> of_sample;
   std::array<double, 2> ns{};  // of an access, in the fast and the slow run
 };
-
-double square(double x) { return x * x; }
 
 class Fit {
  public:
@@ -136,12 +133,12 @@ class Fit {
   void cut(const AccessClasses& classes) {
     const auto& all = mixture_.of_sample;
     const std::size_t apart = std::max(kPartSamples, all.size() / kParts);
-    double later = 0;
+    Unevenly unevenly;
     for (std::size_t from = 0; from < all.size(); from += apart) {
-      later = std::fmod(later + kGolden, 1);
       const std::size_t at =
-          from + static_cast<std::size_t>(
-                     later * static_cast<double>(apart - kPartSamples));
+          from +
+          static_cast<std::size_t>(unevenly.next() *
+                                   static_cast<double>(apart - kPartSamples));
       if (at >= all.size()) break;
       const std::size_t end = std::min(at + kPartSamples, all.size());
       Part part{{all.begin() + static_cast<std::ptrdiff_t>(at),
@@ -194,12 +191,8 @@ class Fit {
         const Latencies& latency = seen[t][c].latency;
         const Latencies& told = times_[c].latency[t];
         if (latency.count <= 0 || told.count <= 0) continue;
-        // In fast memory chance events outweigh the queue.
-        const double uneven =
-            t == 0 ? 0 : (latency.deviation() - told.deviation()) / told.mean();
-        sum += times_[c].samples / samples_ *
-               (square(std::log(latency.mean() / told.mean())) +
-                kUneven * square(uneven));
+        sum +=
+            times_[c].samples / samples_ * latency_off(latency, told, t != 0);
       }
     }
     return sum;

@@ -6,6 +6,24 @@
 
 namespace thermocline {
 
+void OpenSequence::add(const Sample& access, std::uint32_t pid,
+                       std::uint64_t executed) {
+  if (access.source == Source::kL1) return;
+  auto& [sequence, whose] = seen;
+  if (sequence.accesses.empty()) {
+    sequence = {access.time, access.thread, access.cpu, {}};
+    whose = pid;
+    instructions = executed;
+  }
+  const std::uint64_t since = executed - std::min(executed, instructions);
+  sequence.accesses.push_back(
+      {access.address, access.ip,
+       static_cast<std::uint32_t>(std::min<std::uint64_t>(
+           since, std::numeric_limits<std::uint32_t>::max())),
+       access.access, access.source});
+  instructions = executed;
+}
+
 void SequenceBuilder::add(const Sample& access, std::uint32_t pid,
                           std::uint64_t instructions, bool begins,
                           std::vector<SeenSequence>& whole) {
@@ -18,23 +36,12 @@ void SequenceBuilder::add(const Sample& access, std::uint32_t pid,
       open_.erase(before);
     }
     if (open_.size() == kMostCpus) return;
-    open_[access.cpu] = {{{access.time, access.thread, access.cpu, {}}, pid},
-                         instructions};
+    open_[access.cpu] = {};
   }
   const auto at = open_.find(access.cpu);
-  if (at == open_.end() || access.source == Source::kL1) return;
-  Open& open = at->second;
-  auto& accesses = open.seen.sequence.accesses;
-  if (accesses.size() == kMost) return;
-  const std::uint64_t since =
-      instructions > open.instructions && !accesses.empty()
-          ? instructions - open.instructions
-          : 0;
-  accesses.push_back({access.address, access.ip,
-                      static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                          since, std::numeric_limits<std::uint32_t>::max())),
-                      access.access, access.source});
-  open.instructions = instructions;
+  if (at == open_.end()) return;
+  if (at->second.seen.sequence.accesses.size() == kMost) return;
+  at->second.add(access, pid, instructions);
 }
 
 }  // namespace thermocline

@@ -17,6 +17,16 @@
 
 namespace thermocline {
 
+// A sequence that accesses are added to. Stores that the first cache served are
+// left out, what was executed until the next access is not.
+struct OpenSequence {
+  SeenSequence seen;
+  std::uint64_t instructions = 0;  // at the last access that was kept
+
+  /// `executed`: instructions of its thread so far, by any count.
+  void add(const Sample& access, std::uint32_t pid, std::uint64_t executed);
+};
+
 class SequenceBuilder {
  public:
   static constexpr std::size_t kMost = 4096;  // accesses of one
@@ -31,12 +41,7 @@ class SequenceBuilder {
   void lost() { open_.clear(); }
 
  private:
-  struct Open {
-    SeenSequence seen;
-    std::uint64_t instructions = 0;  // at the last access that was kept
-  };
-
-  std::map<std::uint32_t, Open> open_;  // by CPU
+  std::map<std::uint32_t, OpenSequence> open_;  // by CPU
 };
 
 }  // namespace thermocline

@@ -1,7 +1,6 @@
 #include "tracer/twin_counters.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -94,11 +93,6 @@ bool all_there(std::span<const TwinRecord> records, std::size_t event) {
   return all;
 }
 
-std::uint32_t clip(std::uint64_t value) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(
-      value, std::numeric_limits<std::uint32_t>::max()));
-}
-
 }  // namespace
 
 std::optional<SeenSequence> merge_twins(std::vector<TwinRecord> records,
@@ -125,27 +119,14 @@ std::optional<SeenSequence> merge_twins(std::vector<TwinRecord> records,
   for (std::size_t event = 0; event < rules.most.size(); ++event) {
     if (!all_there(kept, event)) return std::nullopt;
   }
-  SeenSequence seen;
-  auto& sequence = seen.sequence;
-  std::uint64_t before = 0;  // instructions at the last that is kept
+  OpenSequence open;
   for (const auto& record : kept) {
-    const auto& access = record.access;
-    const auto instructions = record.instructions;
-    if (access.source == Source::kL1) continue;
-    if (sequence.accesses.empty()) {
-      sequence.time = access.time;
-      sequence.thread = access.thread;
-      sequence.cpu = access.cpu;
-      seen.pid = record.pid;
-      before = instructions;
-    }
-    sequence.accesses.push_back({access.address, access.ip,
-                                 clip(instructions - before), access.access,
-                                 access.source});
-    before = instructions;
+    open.add(record.access, record.pid, record.instructions);
   }
-  if (sequence.accesses.size() < SequenceBuilder::kFewest) return std::nullopt;
-  return seen;
+  if (open.seen.sequence.accesses.size() < SequenceBuilder::kFewest) {
+    return std::nullopt;
+  }
+  return std::move(open.seen);
 }
 
 }  // namespace thermocline
