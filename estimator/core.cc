@@ -25,7 +25,8 @@ void Core::work(double ns, double instructions) {
 
 // A line comes in the place of another; before when it cannot.
 double Core::push_out(std::size_t shape, std::size_t tier) {
-  Line& old = cached_[below(leaves_, kCached)];
+  newest_ = below(leaves_, kCached);
+  Line& old = cached_[newest_];
   double not_before = 0;
   if (old.back_ns > 0) {
     double& link = link_free_[old.tier];
@@ -103,6 +104,11 @@ double Core::store(std::size_t shape, std::size_t tier) {
 double Core::store_fetched(std::size_t shape, std::size_t tier, double done) {
   await_store_buffer(shape);
   return fills_store(std::max({done, fills_[fill_], push_out(shape, tier)}));
+}
+
+void Core::write(std::size_t tier) {
+  Line& line = cached_[newest_];
+  line.back_ns = shapes_[line.shape].back_ns[tier];
 }
 
 void Core::issue_load(std::size_t shape, double done) {

@@ -57,6 +57,8 @@ class Core {
   /// Of a line that was fetched ahead and comes at `done`: it takes its place.
   double load_fetched(std::size_t shape, std::size_t tier, double done);
   double store_fetched(std::size_t shape, std::size_t tier, double done);
+  /// The line that came last will be written: all of it goes back.
+  void write(std::size_t tier);
 
   /// The load has been issued: in order, it retires when its line has come.
   void issue_load(std::size_t shape, double done);
@@ -108,6 +110,7 @@ class Core {
   std::size_t flights_begin_ = 0;
   std::size_t flights_end_ = 0;
   std::array<Line, kCached> cached_{};
+  std::size_t newest_ = 0;        // of them
   std::uint32_t leaves_ = 12345;  // which of them, at random
 };
 

@@ -251,8 +251,8 @@ Result<Differential> Differential::from_ends(Parts parts,
                 costs.known);
     Tally both = mean(by_slow, by_fast);
     if (costs.sequenced) {
-      const auto& [misses, windows, weigh] = *costs.sequenced;
-      both = first_of(tally(misses, windows, ends.regions, weigh), both);
+      const auto& [misses, windows, weights] = *costs.sequenced;
+      both = first_of(tally(misses, windows, ends.regions, weights), both);
     }
     if (options.even_out != EvenOut::kNone) {
       smooth(both, ends.regions, costs.sequenced ? 1 : 2, options.even_out);

@@ -5,6 +5,7 @@
 
 #include "estimator/counter_readings.h"
 #include "estimator/held_squares.h"
+#include "estimator/store_hits.h"
 
 namespace thermocline {
 namespace {
@@ -130,9 +131,16 @@ void learn_link_lines(const Trace& slow, const Trace& fast,
   lines = solve(normal, normal.read, lines, held);
   // None goes back more than once.
   auto most = lines;
+  const auto told = written_in_sequences(classes, slow);
   for (std::size_t c = 0; c < written.size(); ++c) {
     if (classes.all()[c].store) continue;
     back[c] = most[c] = lines[c] * written[c];
+  }
+  for (std::size_t c = 0; c < told.size(); ++c) {
+    if (told[c] < 0) continue;
+    back[c] = told[c];
+    most[c] = std::max(most[c], told[c]);
+    held_back[c] = kHeldFirmly;
   }
   back = solve(normal, normal.written, back, held_back, most);
   for (std::size_t c = 0; c < lines.size(); ++c) {

@@ -16,6 +16,10 @@ struct OrderedAccess {
   float instructions = 0;  // executed since the one before
   std::uint16_t kind = 0;  // its class
   bool missed = true;      // false: a prefetcher was in time
+  bool written = false;    // later on, by a store that hit
+  // Of the first line of a stream that was under way: how many lines of its
+  // page came before the sequence; below 0: downward. 0: it is none.
+  std::int8_t under_way = 0;
 };
 
 struct OrderedSequence {
@@ -23,7 +27,8 @@ struct OrderedSequence {
   std::vector<OrderedAccess> accesses;
 };
 
-/// The sequences of a trace, in order of time. A sequence is run round and
+/// The sequences of a trace, in order of time, without stores that only write
+/// what others brought. A sequence is run round and
 /// round: before its first access as much is executed as before the others, on
 /// average.
 std::vector<OrderedSequence> ordered_sequences(const Trace& trace,

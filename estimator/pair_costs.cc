@@ -101,7 +101,7 @@ PairCosts pair_costs(const TierRun& slow, const TierRun& fast,
     runs.insert(runs.end(), between.begin(), between.end());
     runs.push_back(slow);
     auto savings = pair_savings(
-        runs, classes, times_of(*classes, in_slow, in_fast), machine, regions);
+        runs, *classes, times_of(*classes, in_slow, in_fast), machine, regions);
     out.savings = std::move(savings.savings);
     out.sequenced = std::move(savings.sequenced);
   }

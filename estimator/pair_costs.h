@@ -26,7 +26,7 @@ namespace thermocline {
 struct SequencedMisses {
   Trace trace;
   WindowCuts cuts;
-  Weigh weigh;  // share of the gain, any unit
+  std::vector<double> weights;  // by sample: share of the gain, any unit
 };
 
 struct PairCosts {

@@ -7,7 +7,6 @@
 #include "estimator/class_costs.h"
 #include "estimator/class_mixing.h"
 #include "estimator/sequenced_job.h"
-#include "traces/from_cache.h"
 
 namespace thermocline {
 namespace {
@@ -79,28 +78,85 @@ void add(ByTier& sum, const ByTier& more) {
   for (std::size_t t = 0; t < sum.size(); ++t) sum[t] += more[t];
 }
 
-// Of memory that is placed; what was executed beside the rest is not lost.
-void add_sequence(const OrderedSequence& sequence, const RegionMap& regions,
-                  Savings& out) {
-  float instructions = 0;
-  for (OrderedAccess access : sequence.accesses) {
-    access.instructions += instructions;
-    const auto object = regions.find(access.address);
-    instructions = object ? 0 : access.instructions;
-    if (object) out.add(*object, access);
+// A sequence, stretch by stretch: its misses, as samples.
+class SequencedRun {
+ public:
+  SequencedRun(const TierRun& slow, const SequencedJob& job,
+               const std::vector<ByTier>& kinds, const RegionMap& regions,
+               Savings& savings)
+      : job_(job), kinds_(kinds), regions_(regions), savings_(savings) {
+    misses_.trace.info = slow.trace->info;
+    misses_.cuts.at = slow.cuts->at;
   }
-  out.end_sequence();
-}
 
-Savings by_sequences(std::span<const TierRun> runs, const SequencedJob& job,
-                     std::vector<ByTier> kinds, const Machine& machine,
-                     const RegionMap& regions) {
+  // Of memory that is placed; what was executed beside the rest is not lost.
+  void add(const OrderedSequence& sequence, std::size_t window) {
+    float instructions = 0;
+    bool any = false;
+    for (OrderedAccess access : sequence.accesses) {
+      access.instructions += instructions;
+      const auto object = regions_.find(access.address);
+      instructions = object ? 0 : access.instructions;
+      if (!object) continue;
+      any = true;
+      savings_.add(*object, access);
+      if (access.missed) add_miss(access, sequence.time, window);
+    }
+    savings_.end_sequence();
+    if (any) ++stretch_;
+  }
+
+  // Requires: all windows have ended.
+  SequencedMisses misses() && {
+    for (const auto& [kind, stretch] : of_) {
+      const auto in = [&](std::size_t tier) {
+        return kinds_[kind][tier] * savings_.scale(stretch, tier);
+      };
+      misses_.weights.push_back(
+          std::max(in(savings_.tiers() - 1) - in(0), kLeast));
+    }
+    return std::move(misses_);
+  }
+
+ private:
+  // One that gains nothing weighs something.
+  static constexpr double kLeast = 1e-9;
+
+  struct Miss {
+    std::size_t kind = 0;
+    std::size_t stretch = 0;
+  };
+
+  void add_miss(const OrderedAccess& access, Nanos time, std::size_t window) {
+    Sample miss;
+    miss.time = time;
+    miss.address = access.address;
+    miss.access =
+        job_.shapes[access.kind].store ? Access::kStore : Access::kLoad;
+    misses_.trace.samples.push_back(miss);
+    misses_.cuts.of_sample.push_back(static_cast<std::uint32_t>(window));
+    of_.push_back({access.kind, stretch_});
+  }
+
+  const SequencedJob& job_;
+  const std::vector<ByTier>& kinds_;
+  const RegionMap& regions_;
+  Savings& savings_;
+  SequencedMisses misses_;
+  std::vector<Miss> of_;  // by sample of misses_
+  std::size_t stretch_ = 0;
+};
+
+PairSavings by_sequences(std::span<const TierRun> runs, const SequencedJob& job,
+                         std::vector<ByTier> kinds, const Machine& machine,
+                         const RegionMap& regions) {
   for (std::size_t c = 0; c < kinds.size(); ++c) {
     for (double& ns : kinds[c]) ns *= job.of_sample[c];
   }
   AccessModel model;
   model.shapes = job.shapes;
   Savings out(machine.tiers.size(), kinds, {model}, {});
+  SequencedRun run(runs.back(), job, kinds, regions, out);
   const auto& at = runs.back().cuts->at;
   auto next = job.sequences.begin();
   for (std::size_t w = 0; w + 1 < at.size(); ++w) {
@@ -111,47 +167,12 @@ Savings by_sequences(std::span<const TierRun> runs, const SequencedJob& job,
       for (const OrderedAccess& access : next->accesses) {
         if (access.missed) add(sum, kinds[access.kind]);
       }
-      add_sequence(*next, regions, out);
+      run.add(*next, w);
     }
     out.end_window(scale_of(runs, machine, w, sum));
   }
-  return out;
-}
-
-// A class that gains nothing weighs something.
-constexpr double kLeast = 1e-9;
-
-SequencedMisses misses_of(const Trace& slow, const std::vector<Nanos>& at,
-                          const SequencedJob& job,
-                          const std::shared_ptr<const AccessClasses>& classes,
-                          const std::vector<ByTier>& kinds,
-                          std::size_t slowest) {
-  SequencedMisses out;
-  out.trace.info = slow.info;
-  out.cuts.at = at;
-  std::uint32_t window = 0;
-  for (const AccessSequence& sequence : slow.sequences) {
-    while (window + 2 < at.size() && sequence.time >= at[window + 1]) ++window;
-    for (const SequencedAccess& access : sequence.accesses) {
-      if (is_cache(access.source)) continue;
-      Sample miss;
-      miss.time = sequence.time;
-      miss.address = access.address;
-      miss.ip = access.ip;
-      miss.access = access.access;
-      out.trace.samples.push_back(miss);
-      out.cuts.of_sample.push_back(window);
-    }
-  }
-  std::vector<double> weights;
-  for (std::size_t c = 0; c < kinds.size(); ++c) {
-    weights.push_back(
-        std::max((kinds[c][slowest] - kinds[c][0]) * job.of_sample[c], kLeast));
-  }
-  out.weigh = [classes, weights](const Sample& miss) {
-    return weights[classes->of(miss)];
-  };
-  return out;
+  auto misses = std::move(run).misses();
+  return {std::move(out), std::move(misses)};
 }
 
 Savings by_samples(std::span<const TierRun> runs, const AccessClasses& classes,
@@ -180,22 +201,17 @@ Savings by_samples(std::span<const TierRun> runs, const AccessClasses& classes,
 }  // namespace
 
 PairSavings pair_savings(std::span<const TierRun> runs,
-                         const std::shared_ptr<const AccessClasses>& classes,
+                         const AccessClasses& classes,
                          const std::vector<ClassTimes>& times,
                          const Machine& machine, const RegionMap& regions) {
   const Trace& slow = *runs.back().trace;
-  Mixture mixture{classes->of_samples(slow), {}};
-  auto kinds = class_times(runs, *classes, times, machine);
+  Mixture mixture{classes.of_samples(slow), {}};
+  auto kinds = class_times(runs, classes, times, machine);
   const auto job =
-      learn_sequences(slow, *classes, times, mixture.of_sample, machine);
-  if (job) {
-    auto misses = misses_of(slow, runs.back().cuts->at, *job, classes, kinds,
-                            machine.tiers.size() - 1);
-    return {by_sequences(runs, *job, std::move(kinds), machine, regions),
-            std::move(misses)};
-  }
-  mixture.company = companies(mixture.of_sample, classes->all().size());
-  return {by_samples(runs, *classes, times, std::move(kinds), mixture, machine,
+      learn_sequences(slow, classes, times, mixture.of_sample, machine);
+  if (job) return by_sequences(runs, *job, std::move(kinds), machine, regions);
+  mixture.company = companies(mixture.of_sample, classes.all().size());
+  return {by_samples(runs, classes, times, std::move(kinds), mixture, machine,
                      regions),
           {}};
 }

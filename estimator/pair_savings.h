@@ -6,7 +6,6 @@
 // Thread safety: a pure function. Units: nanoseconds.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,7 +23,7 @@ struct PairSavings {
 /// `runs`: by tier, the fastest first, the slowest last; `times`: by class, of
 /// these two. Requires: at most kMostLinks tiers.
 PairSavings pair_savings(std::span<const TierRun> runs,
-                         const std::shared_ptr<const AccessClasses>& classes,
+                         const AccessClasses& classes,
                          const std::vector<ClassTimes>& times,
                          const Machine& machine, const RegionMap& regions);
 

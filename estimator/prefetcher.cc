@@ -1,6 +1,7 @@
 #include "estimator/prefetcher.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace thermocline {
 namespace {
@@ -34,7 +35,18 @@ Prefetcher::Stream* Prefetcher::follow(std::uint64_t line) {
   oldest->last = line;
   oldest->used = uses_;
   oldest->step = 0;
+  newest_ = static_cast<std::size_t>(oldest - streams_.data());
   return nullptr;
+}
+
+Prefetcher::Stream& Prefetcher::resume(std::uint64_t line, int lines) {
+  Stream& one = streams_[newest_];
+  one.step = lines > 0 ? 1 : ~std::uint64_t{0};
+  one.fetched = line;
+  one.length = static_cast<std::uint64_t>(std::abs(lines));
+  one.used = uses_ + kOutlives;
+  one.comes[line % one.comes.size()] = 0;
+  return one;
 }
 
 double Prefetcher::comes(Stream& stream, std::uint64_t line) {

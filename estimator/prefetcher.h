@@ -28,6 +28,9 @@ class Prefetcher {
 
   /// The stream that `line` goes on with; nullptr: none. Then it may begin one.
   Stream* follow(std::uint64_t line);
+  /// No stream went on with `line`, the last asked for, but one was under way:
+  /// so many lines of it came before; below 0: it goes down. Requires: not 0.
+  Stream& resume(std::uint64_t line, int lines);
   /// When `line` comes, of this stream; 0: it was not fetched.
   static double comes(Stream& stream, std::uint64_t line);
   /// Fetches what `line` brings into reach: fetch() returns when it comes.
@@ -43,6 +46,7 @@ class Prefetcher {
   static bool wants(const Stream& stream, std::uint64_t line);
 
   std::array<Stream, 32> streams_{};
+  std::size_t newest_ = 0;  // of streams_, where none was gone on with
   std::uint64_t uses_ = 0;
 };
 

@@ -76,8 +76,8 @@ FineNanos Savings::saved_in(std::size_t number,
     const auto alone = runs(number, m);
     if (!differ(alone)) continue;
     const auto at = [&](double core) {  // of the time between fast and slow
-      return in.front().sum +
-             (in.back().sum - in.front().sum) *
+      return in.front().time +
+             (in.back().time - in.front().time) *
                  ((core - alone.front()) / (alone.back() - alone.front()));
     };
     double one = at(core_run(models_[m], stretch, [&](const Placeable& sample) {
@@ -85,20 +85,18 @@ FineNanos Savings::saved_in(std::size_t number,
     }));
     for (std::size_t t = 1; t + 1 < tiers_; ++t) {
       if (samples[t] > 0) {
-        one += samples[t] / count * (in[t].sum - at(alone[t]));
+        one += samples[t] / count * (in[t].time - at(alone[t]));
       }
     }
     time += models_[m].weight * one;
     weights += models_[m].weight;
   }
   time /= weights;  // of one at least: else the stretch does not save
-  // Each tier's part in proportion to its share of the sum.
-  double sum = 0, scaled = 0;
+  double apart = 0;
   for (std::size_t t = 0; t < tiers_; ++t) {
-    sum += placed[t];
-    scaled += placed[t] * in[t].scale;
+    apart += placed[t] * scale(number, t);
   }
-  return sum > 0 ? to_fine((sum - time) * (scaled / sum)) : 0;
+  return to_fine(apart - time);
 }
 
 Savings::Stretch Savings::next_stretch(std::size_t at) const {
@@ -108,29 +106,55 @@ Savings::Stretch Savings::next_stretch(std::size_t at) const {
 }
 
 void Savings::end_window(const ByTier& scale) {
+  const std::size_t first = stretches_.size();
   std::size_t at = stretches_.empty() ? 0 : stretches_.back().last;
   while (at < samples_.size()) {
-    Stretch next = next_stretch(at);
+    const Stretch next = next_stretch(at);
     for (std::size_t t = 0; t < tiers_; ++t) {
-      InTier in{0, scale[t]};
+      double sum = 0;
       for (std::size_t s = next.first; s < next.last; ++s) {
-        if (counts(s)) in.sum += times_[samples_[s].kind][t];
+        if (counts(s)) sum += times_[samples_[s].kind][t];
       }
-      in_tiers_.push_back(in);
+      in_tiers_.push_back({sum, sum * scale[t]});
     }
     for (std::size_t m = 0; m < models_.size(); ++m) {
       for (std::size_t t = 0; t < tiers_; ++t) {
         runs_.push_back(
             core_run(models_[m], next, [t](const Placeable&) { return t; }));
       }
-      next.saves |= differ(runs(stretches_.size(), m));
     }
-    const auto in = in_tiers(stretches_.size());
-    next.saves &= in.back().sum > in.front().sum;
     stretches_.push_back(next);
     at = next.last;
   }
+  if (!order_.empty()) share_out_by_runs(first);
+  for (std::size_t n = first; n < stretches_.size(); ++n) {
+    const auto in = in_tiers(n);
+    if (in.back().time <= in.front().time) continue;
+    for (std::size_t m = 0; m < models_.size(); ++m) {
+      stretches_[n].saves |= differ(runs(n, m));
+    }
+  }
   windows_.push_back(stretches_.size());
+}
+
+// What the stretches from `first` on took in each tier, by their core runs
+// rather than by kinds.
+void Savings::share_out_by_runs(std::size_t first) {
+  for (std::size_t t = 0; t < tiers_; ++t) {
+    double time = 0, run = 0;
+    const auto run_of = [&](std::size_t n) {
+      const Stretch& one = stretches_[n];
+      return runs(n, 0)[t] * static_cast<double>(one.last - one.first);
+    };
+    for (std::size_t n = first; n < stretches_.size(); ++n) {
+      time += in_tiers(n)[t].time;
+      run += run_of(n);
+    }
+    for (std::size_t n = first; n < stretches_.size(); ++n) {
+      InTier& in = in_tiers_[n * tiers_ + t];
+      if (in.sum > 0 && run > 0) in.time = time * run_of(n) / run;
+    }
+  }
 }
 
 std::vector<ObjectId> Savings::objects_of(const Stretch& stretch) const {

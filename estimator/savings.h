@@ -68,7 +68,9 @@ class Savings {
     order_.push_back(access);
   }
   void end_sequence() { ends_.push_back(samples_.size()); }
-  /// Ends a window, in which samples took so many times their kind's mean.
+  /// Ends a window, in which samples took so many times their kind's mean. Of
+  /// accesses in sequence, each stretch has the share of the window's time that
+  /// it has of its core runs.
   void end_window(const ByTier& scale);
   /// After the last window: lists the stretches that each object is in.
   void index(std::size_t objects);
@@ -84,6 +86,12 @@ class Savings {
   /// placements.size() == totals.size() * objects; threads >= 1.
   void take_from(std::span<FineNanos> totals,
                  std::span<const TierId> placements, unsigned threads) const;
+
+  /// How many times their kind's mean the samples of a stretch took in a tier.
+  double scale(std::size_t stretch, std::size_t tier) const {
+    const InTier& in = in_tiers(stretch)[tier];
+    return in.sum > 0 ? in.time / in.sum : 0;
+  }
 
   /// Stretch by stretch, for whoever follows moves.
   std::size_t tiers() const { return tiers_; }
@@ -104,15 +112,16 @@ class Savings {
     std::size_t last = 0;
     bool saves = false;  // whether its two runs differ enough to tell
   };
-  struct InTier {      // of a stretch with all in this tier
-    double sum = 0;    // of what its samples take
-    double scale = 1;  // of the window
+  struct InTier {     // of a stretch with all in this tier
+    double sum = 0;   // of what its samples take
+    double time = 0;  // what it took
   };
   // Whether it stands for some of the job's time.
   bool counts(std::size_t sample) const {
     return order_.empty() || order_[sample].missed;
   }
   Stretch next_stretch(std::size_t at) const;
+  void share_out_by_runs(std::size_t first);
   // Nanoseconds an access.
   template <typename Place>
   double core_run(const AccessModel& model, const Stretch& stretch,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "estimator/fit_terms.h"
 #include "estimator/sequence_run.h"
@@ -76,9 +77,16 @@ class Fit {
       for (const OrderedAccess& access : part->accesses) {
         if (!access.missed) continue;
         share_[access.kind] += 1;
-        for (std::size_t t = 0; t < 2; ++t) {
-          real_[t] += times_[access.kind].miss_ns[t];
-        }
+      }
+    }
+    // As all of the job's misses on average: of kinds that come mixed finely,
+    // what one takes is known less well.
+    double all = 0;
+    for (const MissTimes& one : times_) all += one.misses;
+    const double part = std::accumulate(share_.begin(), share_.end(), 0.0);
+    for (const MissTimes& one : times_) {
+      for (std::size_t t = 0; t < 2 && all > 0; ++t) {
+        real_[t] += part / all * one.misses * one.miss_ns[t];
       }
     }
   }

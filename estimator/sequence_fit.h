@@ -26,6 +26,7 @@ struct MissTimes {
   std::array<double, 2> miss_ns{};     // of the job's time, for a miss
   std::array<Latencies, 2> latency{};  // of its loads; none: not told
   double samples = 0;                  // of the slow run
+  double misses = 0;                   // that these stand for
   // What the core waited for a miss alone; below 0: not told.
   std::array<double, 2> waited_ns{-1, -1};
 };

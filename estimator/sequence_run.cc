@@ -20,6 +20,9 @@ double SequenceRun::fetch(const OrderedAccess& access, std::size_t tier) {
   const bool store = shapes_[kind].store;
   const std::uint64_t line = access.address / kLine;
   Prefetcher::Stream* stream = prefetcher_.follow(line);
+  if (stream == nullptr && access.under_way != 0) {
+    stream = &prefetcher_.resume(line, access.under_way);
+  }
   const double comes = stream == nullptr ? 0 : Prefetcher::comes(*stream, line);
   double done = core_.now();
   if (comes > 0) {
@@ -28,6 +31,7 @@ double SequenceRun::fetch(const OrderedAccess& access, std::size_t tier) {
   } else if (access.missed) {
     done = store ? core_.store(kind, tier) : core_.load(kind, tier);
   }
+  if (access.written && (comes > 0 || access.missed)) core_.write(tier);
   if (stream != nullptr) {
     Prefetcher::advance(*stream, line,
                         [&] { return core_.fetch_ahead(kind, tier); });

@@ -11,10 +11,12 @@ namespace {
 
 constexpr std::size_t kFewest = 64;
 
-// Misses and lines fetched in time, of a class.
+// Misses and lines fetched in time, of a class; of both those that a store
+// wrote later.
 struct Seen {
   double missed = 0;
   double all = 0;
+  double written = 0;
 };
 
 std::vector<Seen> count(std::span<const OrderedSequence> sequences,
@@ -24,9 +26,17 @@ std::vector<Seen> count(std::span<const OrderedSequence> sequences,
     for (const OrderedAccess& access : sequence.accesses) {
       seen[access.kind].all += 1;
       seen[access.kind].missed += access.missed ? 1 : 0;
+      seen[access.kind].written += access.written ? 1 : 0;
     }
   }
   return seen;
+}
+
+// Of lines that no store of the sequence writes, which part goes back.
+double unseen_share(double back, const Seen& seen) {
+  const double others = seen.all - seen.written;
+  if (others <= 0) return 0;
+  return std::clamp((back * seen.all - seen.written) / others, 0.0, 1.0);
 }
 
 // By class: accesses that samples stand for, and of them those that missed: put
@@ -82,10 +92,12 @@ std::optional<SequencedJob> learn_sequences(
             sampled[c].all / sampled[c].missed * seen[c].missed / seen[c].all;
       }
     }
+    if (seen[c].written > 0) made[c].back = unseen_share(made[c].back, seen[c]);
     misses[c] = {{times[c].sample_ns[0] * job.of_sample[c],
                   times[c].sample_ns[1] * job.of_sample[c]},
                  times[c].latency,
                  times[c].samples,
+                 sampled[c].missed,
                  times[c].waited_ns};
   }
   job.shapes = class_shapes(made, slow, of_sample, machine);

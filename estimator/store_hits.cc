@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "estimator/ordered_access.h"
+#include "estimator/streams.h"
 #include "traces/from_cache.h"
 
 namespace thermocline {
@@ -13,6 +15,10 @@ namespace {
 constexpr Bytes kSmallest = 64 * 1024;
 constexpr Bytes kLargest = 2 * 1024 * 1024;
 constexpr std::size_t kEnough = 16;  // hits a block, on average
+// Misses of a class in sequences: of fewer, chance makes too much.
+constexpr double kEnoughMisses = 100;
+constexpr std::size_t kEarlyPart = 3;  // of kParts
+constexpr std::size_t kParts = 4;
 
 Bytes block_of(const std::vector<Sample>& hits) {
   Bytes block = kSmallest;
@@ -73,6 +79,47 @@ std::vector<double> written_share(const AccessClasses& classes,
     if (samples[c] > 0) written[c] /= samples[c];
   }
   return written;
+}
+
+std::vector<double> written_in_sequences(const AccessClasses& classes,
+                                         const Trace& trace) {
+  struct Lines {
+    double all = 0;
+    double missed = 0;
+    double written = 0;
+    double sampled = 0;         // what samples stand for
+    double sampled_missed = 0;  // of them those that missed
+  };
+  const std::size_t kinds = classes.all().size();
+  std::vector<Lines> lines(kinds);
+  bool told = false;
+  for (const OrderedSequence& one : ordered_sequences(trace, classes)) {
+    // What comes late in a sequence may be written after its end.
+    const std::size_t early = one.accesses.size() * kEarlyPart / kParts;
+    for (std::size_t i = 0; i < early; ++i) {
+      const OrderedAccess& access = one.accesses[i];
+      Lines& its = lines[access.kind];
+      its.all += 1;
+      its.missed += access.missed ? 1 : 0;
+      its.written += access.written ? 1 : 0;
+      told |= access.written;
+    }
+  }
+  std::vector<double> out(kinds, -1);
+  if (!told) return out;
+  for (const Sample& sample : trace.samples) {
+    Lines& its = lines[classes.of(sample)];
+    const double period = std::max(sample.period, 1U);
+    its.sampled += period;
+    its.sampled_missed += is_restored(sample) ? 0 : period;
+  }
+  for (std::size_t c = 0; c < kinds; ++c) {
+    const Lines& its = lines[c];
+    if (classes.all()[c].store || its.missed < kEnoughMisses) continue;
+    if (its.sampled <= 0) continue;
+    out[c] = its.written / its.missed * its.sampled_missed / its.sampled;
+  }
+  return out;
 }
 
 }  // namespace thermocline

@@ -31,4 +31,10 @@ std::vector<double> written_share(const AccessClasses& classes,
                                   const Trace& slow, const Trace& fast,
                                   const std::vector<Sample>& hits);
 
+/// The same as a trace's sequences tell it: of each sample's lines, how many
+/// are written while they are in the cache; below 0: not told. Requires: a
+/// trace that streams' unseen lines were put back into (streams.h).
+std::vector<double> written_in_sequences(const AccessClasses& classes,
+                                         const Trace& trace);
+
 }  // namespace thermocline

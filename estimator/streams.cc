@@ -118,6 +118,7 @@ std::vector<double> told_by_sequences(const Trace& trace,
                                         unseen = missed;
   for (const AccessSequence& sequence : trace.sequences) {
     for (const SequencedAccess& one : sequence.accesses) {
+      if (one.source == Source::kL1) continue;  // writes what others brought
       const std::size_t c = classes.of(one.ip, one.access);
       all[c] += 1;
       missed[c] += is_cache(one.source) ? 0 : 1;

@@ -19,10 +19,9 @@ void to_shares(std::vector<WindowAccess>& window) {
 // Adds up what a list of samples of one window touched.
 class Scratch {
  public:
-  Scratch(std::size_t objects, const Weigh& weigh)
-      : slot_(objects, kNone), weigh_(weigh) {}
+  explicit Scratch(std::size_t objects) : slot_(objects, kNone) {}
 
-  void add(ObjectId object, const Sample& sample) {
+  void add(ObjectId object, const Sample& sample, double weight) {
     if (slot_[object] == kNone) {
       slot_[object] = window_.size();
       window_.push_back({object, 0, 0, 0});
@@ -30,7 +29,7 @@ class Scratch {
     WindowAccess& access = window_[slot_[object]];
     const bool store = sample.access == Access::kStore;
     (store ? access.stores : access.loads) += accesses(sample);
-    access.cost += weigh_(sample);
+    access.cost += weight;
   }
 
   std::vector<WindowAccess> take() {
@@ -45,7 +44,6 @@ class Scratch {
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::vector<std::size_t> slot_;
   std::vector<WindowAccess> window_;
-  const Weigh& weigh_;
 };
 
 std::vector<WindowAccess> mean(const std::vector<WindowAccess>& a,
@@ -103,9 +101,17 @@ Weigh by_accesses(double store_weight) {
 
 Tally tally(const Trace& trace, const WindowCuts& cuts,
             const RegionMap& regions, const Weigh& weigh) {
+  std::vector<double> weights;
+  weights.reserve(trace.samples.size());
+  for (const Sample& sample : trace.samples) weights.push_back(weigh(sample));
+  return tally(trace, cuts, regions, weights);
+}
+
+Tally tally(const Trace& trace, const WindowCuts& cuts,
+            const RegionMap& regions, std::span<const double> weights) {
   Tally out;
   out.windows.resize(cuts.at.size() - 1);
-  Scratch scratch(regions.regions().size(), weigh);
+  Scratch scratch(regions.regions().size());
   out.samples = static_cast<double>(trace.samples.size());
   std::uint32_t window = 0;
   for (std::size_t s = 0; s < trace.samples.size(); ++s) {
@@ -118,7 +124,7 @@ Tally tally(const Trace& trace, const WindowCuts& cuts,
     const auto object = regions.find(sample.address);
     if (!object) continue;
     out.inside += accesses(sample);
-    scratch.add(*object, sample);
+    scratch.add(*object, sample, weights[s]);
   }
   out.windows[window] = scratch.take();
   return out;

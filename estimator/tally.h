@@ -31,6 +31,9 @@ Weigh by_accesses(double store_weight);
 /// Counts the samples of a trace by window and region.
 Tally tally(const Trace& trace, const WindowCuts& cuts,
             const RegionMap& regions, const Weigh& weigh);
+/// The same with a weight for each sample, above 0.
+Tally tally(const Trace& trace, const WindowCuts& cuts,
+            const RegionMap& regions, std::span<const double> weights);
 
 /// The mean of two tallies, window by window; where only one of them has
 /// accesses, that one.

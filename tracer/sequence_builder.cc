@@ -6,9 +6,22 @@
 
 namespace thermocline {
 
+namespace {
+
+constexpr Address kLine = 64;  // bytes
+
+}  // namespace
+
 void OpenSequence::add(const Sample& access, std::uint32_t pid,
                        std::uint64_t executed) {
-  if (access.source == Source::kL1) return;
+  const Address line = access.address / kLine;
+  if (access.access == Access::kStore) {
+    const bool first = unwritten.erase(line) != 0;
+    if (access.source == Source::kL1 && !first) return;
+  } else {
+    if (access.source == Source::kL1) return;
+    unwritten.insert(line);
+  }
   auto& [sequence, whose] = seen;
   if (sequence.accesses.empty()) {
     sequence = {access.time, access.thread, access.cpu, {}};

@@ -3,8 +3,8 @@
 // Samples are far apart, and say neither what came right before and after nor
 // what waits for what. So a tracer records, now and then, each access that the
 // first cache did not serve, one after the other, with what was executed in
-// between (tracer/sequence_source.h). No time is told but the first's: to
-// record so closely takes longer than the accesses.
+// between (tracer/sequence_source.h), and the first store to a line that a load
+// of it brought. No time is told but the first's: recording takes longer.
 //
 // Thread safety: plain values.
 #pragma once
@@ -21,7 +21,7 @@ struct SequencedAccess {
   std::uint32_t instructions =
       0;  // executed since the one before; the first: 0
   Access access = Access::kLoad;
-  // A cache beyond the first: its line was there, or had been fetched ahead.
+  // A cache: its line was there or had been fetched; kL1: a store writes it.
   Source source = Source::kUnknown;
   bool operator==(const SequencedAccess&) const = default;
 };

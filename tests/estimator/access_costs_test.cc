@@ -253,6 +253,37 @@ TEST(Savings, EachTierHasALinkOfItsOwn) {
   EXPECT_GT(saved({0, 1, 2, 0}), saved({0, 0, 2, 0}));
 }
 
+// Two sequences of as many misses, a chase and a gather: what was waited for
+// tells how they share the window, and not their kind's mean.
+TEST(Savings, SequencesShareAWindowByTheirRuns) {
+  AccessShape chase, gather;
+  for (AccessShape* shape : {&chase, &gather}) {
+    shape->instructions = 4;
+    shape->read_ns = {10, 40};
+    shape->latency_ns = {100, 300};
+  }
+  chase.needed = 1;
+  ByTier each{};
+  each[0] = 1, each[1] = 2;
+  Savings savings(2, {each, each}, {{{chase, gather}}}, {});
+  for (std::uint16_t kind = 0; kind < 2; ++kind) {
+    for (ObjectId i = 0; i < 256; ++i) {
+      savings.add(i % 2, {(Address{kind} + 1) << 30 | i << 15, 4, kind, true});
+    }
+    savings.end_sequence();
+  }
+  savings.end_window({100, 200});
+  savings.index(2);
+  ASSERT_EQ(savings.stretches(), 2u);
+  for (std::size_t tier = 0; tier < 2; ++tier) {
+    EXPECT_GT(savings.scale(0, tier), 4 * savings.scale(1, tier));
+    EXPECT_NEAR(savings.scale(0, tier) + savings.scale(1, tier),
+                tier == 0 ? 200 : 400, 1e-6);
+    const std::vector<TierId> alone(2, static_cast<TierId>(tier));
+    EXPECT_EQ(savings.saved_ns(0, alone), 0);
+  }
+}
+
 // 256 pages of equal heat, eight samples each by chance.
 TEST(Smoothing, LuckyPagesAreNotHotter) {
   const auto noise = [](double factor) {

@@ -65,6 +65,35 @@ TEST(StoreHits, TellWhoseLinesGoBack) {
   EXPECT_NEAR(classes.all()[updated].back, 0.9, 0.1);
 }
 
+// Both are written somewhere, one by far more stores: sequences tell by line.
+TEST(StoreHits, InSequenceTellOfEachLine) {
+  Trace trace = updates(false);
+  AccessSequence sequence;
+  for (Address i = 0; i < 1000; ++i) {
+    const bool updated = i % 2 == 0;
+    const Address at = (updated ? kUpdated : kRead) + i * 8192;
+    sequence.accesses.push_back({at, updated ? 0x20U : 0x10U, 10});
+    if (!updated && i % 10 != 1) continue;
+    sequence.accesses.push_back({at + 8, 0x30, 1, Access::kStore, Source::kL1});
+  }
+  trace.sequences.push_back(sequence);
+  AccessClasses classes(trace, trace);
+  const auto read = classes.of({0, 0, 0x10});
+  const auto updated = classes.of({0, 0, 0x20});
+  const auto written = written_in_sequences(classes, trace);
+  EXPECT_NEAR(written[updated], 1, 1e-9);
+  EXPECT_NEAR(written[read], 0.2, 0.01);
+  learn_link_lines(trace, trace, two_tiers(), classes, {});
+  EXPECT_NEAR(classes.all()[updated].back, 0.9, 0.1);
+  EXPECT_LT(classes.all()[read].back, 0.2);
+  for (AccessSequence& one : trace.sequences) {
+    std::erase_if(one.accesses, [](const SequencedAccess& access) {
+      return access.source == Source::kL1;
+    });
+  }
+  EXPECT_LT(written_in_sequences(classes, trace)[updated], 0);
+}
+
 // Without them, which of the two it is nothing tells.
 TEST(StoreHits, AreMissed) {
   const Trace trace = updates(false);

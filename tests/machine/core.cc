@@ -273,11 +273,27 @@ void Core::tell_in_sequence(const Access& access, unsigned tier, bool covered) {
     stands_for = sequence_gap_;
     sequence_gap_ = sequence_next_ = 0;
     sequence_left_ = SamplingPeriods::kSequence;
+    clean_count_ = 0;
   }
   --sequence_left_;
+  if (!access.store) clean_[clean_count_++] = line_of(access.address);
   SampledAccess one{access, cpu_, tier, stands_for,
                     time_at(access.instruction) - ahead_};
   one.hit = covered;
+  observer_->in_sequence(one);
+}
+
+// What a PMU that records all stores would tell of those that hit, as far as
+// it says anything new.
+void Core::tell_write_in_sequence(const Access& access) {
+  if (periods_.round.load(std::memory_order_relaxed) == 0) return;
+  if (is_kernel(access.ip) || is_kernel(access.address)) return;
+  const auto end = clean_.begin() + clean_count_;
+  const auto line = std::find(clean_.begin(), end, line_of(access.address));
+  if (line == end) return;
+  *line = clean_[--clean_count_];
+  SampledAccess one{access, cpu_, 0, 1, time_at(access.instruction) - ahead_};
+  one.hit = one.writes = true;
   observer_->in_sequence(one);
 }
 
@@ -292,6 +308,8 @@ SampledAccess Core::sampled(const Access& access, unsigned tier, Picos issued,
 }
 
 void Core::hit_store(const Access& access) {
+  if (sequence_left_ != 0) tell_write_in_sequence(access);
+  if (store_hits_left_ != 0) return;
   const unsigned period = periods_.store_hits.load(std::memory_order_relaxed);
   const bool wanted = observer_ != nullptr && period != 0 &&
                       periods_.round.load(std::memory_order_relaxed) != 0;

@@ -72,6 +72,8 @@ struct SampledAccess {
   Picos latency = 0;  ///< queueing and memory; not what the core waited
   Picos waited = 0;   ///< what the core waited for it and nothing else
   bool hit = false;   ///< the cache had its line: nothing else is told
+  /// In a sequence: a store to a line that came in it, the first.
+  bool writes = false;
 };
 
 struct TierCounters {
@@ -97,6 +99,8 @@ class Observer {
   virtual void sample(const SampledAccess& one) = 0;
   virtual void count(unsigned cpu, Picos time, const Counters& counters) = 0;
   /// One access of a sequence. Those that a prefetch was in time for are hits.
+  /// Of stores that hit, it has the first to each line that a load of it
+  /// brought; a sequence is as long without them.
   virtual void in_sequence(const SampledAccess& one) = 0;
   /// The loads or stores of `cpu` pause, or go on.
   virtual void throttle(unsigned cpu, bool stores, bool pauses, Picos time) = 0;
@@ -132,7 +136,9 @@ class Core {
   }
 
   /// Counts a store that hit; whether it may be one to sample.
-  bool counts_store_hit() { return --store_hits_left_ == 0; }
+  bool counts_store_hit() {
+    return --store_hits_left_ == 0 || sequence_left_ != 0;
+  }
   /// It may be: by then `access` has counted.
   void hit_store(const Access& access);
 
@@ -196,6 +202,7 @@ class Core {
   bool pauses(SampledEvent& event, bool store, Picos time);
   void give(const SampledAccess& one);
   void tell_in_sequence(const Access& access, unsigned tier, bool covered);
+  void tell_write_in_sequence(const Access& access);
   void tell_pause(SampledEvent& event, bool store);
 
   const unsigned cpu_;
@@ -226,6 +233,9 @@ class Core {
   unsigned sequence_gap_ = 0;   // misses from the last sequence's end on
   unsigned sequence_next_ = 0;  // of which one begins the next; 0: not known
   unsigned sequence_left_ = 0;  // accesses to come of the one that is told
+  // Its lines that nobody has written.
+  std::array<std::uint64_t, SamplingPeriods::kSequence> clean_{};
+  unsigned clean_count_ = 0;
   std::uint32_t random_ = 1;
   Picos next_count_ = 0;
 };

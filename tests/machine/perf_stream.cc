@@ -52,6 +52,13 @@ void put(std::string& out, T value) {
 
 void put64(std::string& out, std::uint64_t value) { put(out, value); }
 
+perf_mem_data_src first_cache() {
+  perf_mem_data_src source{};
+  source.mem_lvl = PERF_MEM_LVL_L1 | PERF_MEM_LVL_HIT;
+  source.mem_lvl_num = PERF_MEM_LVLNUM_L1;
+  return source;
+}
+
 // Prepends the record header to a body.
 std::string record(std::uint32_t type, std::uint16_t misc,
                    const std::string& body) {
@@ -176,11 +183,7 @@ std::string PerfStream::begin_access(std::size_t event,
 
 std::string PerfStream::sample(const SampledAccess& one) const {
   perf_mem_data_src source{data_sources_[one.tier]};
-  if (one.hit) {
-    source.val = 0;
-    source.mem_lvl = PERF_MEM_LVL_L1 | PERF_MEM_LVL_HIT;
-    source.mem_lvl_num = PERF_MEM_LVLNUM_L1;
-  }
+  if (one.hit) source = first_cache();
   source.mem_op = one.access.store ? PERF_MEM_OP_STORE : PERF_MEM_OP_LOAD;
   perf_sample_weight weight{};
   weight.var1_dw = static_cast<std::uint32_t>(one.latency / core_.per_cycle);
@@ -196,7 +199,9 @@ std::string PerfStream::sample(const SampledAccess& one) const {
 
 std::string PerfStream::in_sequence(const SampledAccess& one) const {
   perf_mem_data_src source{data_sources_[one.tier]};
-  if (one.hit) {  // where a prefetcher puts what it fetches
+  if (one.writes) {
+    source = first_cache();
+  } else if (one.hit) {  // where a prefetcher puts what it fetches
     source.val = 0;
     source.mem_lvl = PERF_MEM_LVL_L2 | PERF_MEM_LVL_HIT;
     source.mem_lvl_num = PERF_MEM_LVLNUM_L2;

@@ -92,6 +92,12 @@ TEST_F(PerfStreamTest, WhatIsInSequenceCarriesItsInstructions) {
   const perf_mem_data_src source{at<std::uint64_t>(record, 88)};
   EXPECT_EQ(source.mem_op, unsigned{PERF_MEM_OP_LOAD});
   EXPECT_EQ(source.mem_lvl_num, unsigned{PERF_MEM_LVLNUM_L2});
+  one.writes = one.access.store = true;  // what the first cache has
+  const std::string write = stream_->in_sequence(one);
+  EXPECT_EQ(at<std::uint64_t>(write, 8), 14 * 2 + 1u);
+  const perf_mem_data_src first{at<std::uint64_t>(write, 88)};
+  EXPECT_EQ(first.mem_op, unsigned{PERF_MEM_OP_STORE});
+  EXPECT_EQ(first.mem_lvl_num, unsigned{PERF_MEM_LVLNUM_L1});
 }
 
 TEST_F(PerfStreamTest, CountsNameTheEventOfEveryValue) {

@@ -17,7 +17,7 @@ namespace thermocline {
 
 class SampleQueue final : public Observer {
  public:
-  static constexpr std::size_t kCapacity = 4 << 20;
+  static constexpr std::size_t kCapacity = 8 << 20;
 
   explicit SampleQueue(const PerfStream& stream) : stream_(stream) {}
 

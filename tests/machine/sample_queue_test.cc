@@ -135,7 +135,8 @@ TEST_F(SampleQueueTest, ALateReaderLearnsHowManyItMissed) {
   Reader reader(folder / "socket");
   Port port(folder / "socket");
   ASSERT_TRUE(port.open());
-  constexpr std::uint64_t kMany = 200'000;  // 16 MB, into a queue of 4 MiB
+  // Four times what the queue takes; a record has 80 bytes or more.
+  constexpr std::uint64_t kMany = 4 * SampleQueue::kCapacity / 80;
   queue_->begin(stream_->header(199, 199));
   for (std::uint64_t i = 0; i < kMany; ++i) queue_->sample(miss(i));
   const std::uint64_t lost_at_first = queue_->lost();

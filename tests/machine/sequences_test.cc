@@ -79,5 +79,37 @@ TEST_F(SequencesTest, LinesThatWereFetchedAheadAreInThem) {
   EXPECT_LT(hits, seen_.all.size());
 }
 
+// The first store to a line that a load of the sequence brought, and no other.
+TEST_F(SequencesTest, TheyTellWhichLinesAreWritten) {
+  constexpr unsigned kLength = SamplingPeriods::kSequence;
+  periods_.sequences = 1000;
+  periods_.round = 1;
+  const auto hit = [this](std::uint64_t address) {
+    core_.instructions() += 1;
+    ASSERT_TRUE(core_.hit(address, true));
+    if (core_.counts_store_hit()) {
+      core_.hit_store({address, 0x44, core_.instructions(), true});
+    }
+  };
+  for (unsigned i = 0; i < 5'000; ++i) {
+    miss(1);
+    if (i % 4 != 0) continue;
+    hit(address_ + 8);
+    hit(address_ + 16);
+  }
+  std::size_t misses = 0, writes = 0;
+  for (const SampledAccess& one : seen_.all) {
+    (one.writes ? writes : misses) += 1;
+    if (!one.writes) continue;
+    EXPECT_TRUE(one.access.store);
+    EXPECT_EQ(one.access.address % 64, 8u);
+    EXPECT_EQ(one.period, 1u);
+  }
+  ASSERT_GE(misses, 2 * kLength);
+  // What its last miss brought may be written when it has ended.
+  EXPECT_NEAR(static_cast<double>(writes), static_cast<double>(misses) / 4,
+              static_cast<double>(misses) / kLength + 1);
+}
+
 }  // namespace
 }  // namespace thermocline

@@ -60,6 +60,30 @@ TEST_F(SequenceBuilderTest, WhatTheFirstCacheServedIsLeftOutButNotItsTime) {
   EXPECT_EQ(whole_[0].sequence.accesses[20].instructions, 30u);
 }
 
+// The first store to a line that a load brought says that it will go back.
+TEST_F(SequenceBuilderTest, TheFirstStoreToALineIsKept) {
+  const auto store = [](Address address, Source source = Source::kL1) {
+    Sample one = access(address, 0, source);
+    one.access = Access::kStore;
+    return one;
+  };
+  add_all(20);  // of lines 15 and 16
+  add(store(1010), 700);
+  add(store(1008), 710);
+  add(store(5000), 720);                 // nobody brought it
+  add(store(6000, Source::kDram), 730);  // brought by a store
+  add(store(6008), 740);
+  add_all(1);
+  ASSERT_EQ(whole_.size(), 1u);
+  const auto& accesses = whole_[0].sequence.accesses;
+  ASSERT_EQ(accesses.size(), 22u);
+  EXPECT_EQ(accesses[20].address, 1010u);
+  EXPECT_EQ(accesses[20].source, Source::kL1);
+  EXPECT_EQ(accesses[20].instructions, 10u);
+  EXPECT_EQ(accesses[21].address, 6000u);
+  EXPECT_EQ(accesses[21].instructions, 30u);
+}
+
 TEST_F(SequenceBuilderTest, OneWithAHoleIsDropped) {
   add_all(20);
   builder_.lost();
