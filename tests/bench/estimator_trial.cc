@@ -141,11 +141,23 @@ Trace without_instructions(Trace trace) {
   return trace;
 }
 
-// As processors give it whose samples tell neither what was waited for an
-// access alone nor which stores hit.
+// Without stores that only write what others brought.
+void leave_out_writes(AccessSequence& sequence) {
+  std::uint32_t left_out = 0;  // instructions
+  std::erase_if(sequence.accesses, [&](SequencedAccess& access) {
+    access.instructions += left_out;
+    const bool writes = access.source == Source::kL1;
+    left_out = writes ? access.instructions : 0;
+    return writes;
+  });
+}
+
+// As processors give it that tell neither what was waited for an access alone
+// nor which stores hit.
 Trace of_older_processor(const Trace& trace) {
   Trace out = from_memory(trace);
   for (Sample& sample : out.samples) sample.retire_latency = 0;
+  for (AccessSequence& one : out.sequences) leave_out_writes(one);
   return out;
 }
 
