@@ -7,7 +7,6 @@
 namespace thermocline {
 namespace {
 
-constexpr Address kLine = 64;  // bytes
 constexpr Address kPageLines = 64;
 
 // A line that was in time before any other of its stream in the sequence tells
@@ -15,10 +14,10 @@ constexpr Address kPageLines = 64;
 void find_streams(std::vector<OrderedAccess>& accesses) {
   std::unordered_map<Address, std::size_t> first;  // by line, its access
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    first.try_emplace(accesses[i].address / kLine, i);
+    first.try_emplace(line_of(accesses[i].address), i);
   }
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    const Address line = accesses[i].address / kLine;
+    const Address line = line_of(accesses[i].address);
     if (accesses[i].missed || first[line] != i) continue;
     const auto when = [&](Address other) {
       const auto at = first.find(other);
@@ -43,8 +42,8 @@ OrderedSequence in_order(const AccessSequence& sequence,
   for (const SequencedAccess& access : sequence.accesses) {
     since += access.instructions;
     instructions += access.instructions;
-    const Address line = access.address / kLine;
-    if (access.source == Source::kL1) {
+    const Address line = line_of(access.address);
+    if (writes_only(access)) {
       const auto its = brought.find(line);
       if (its != brought.end()) out.accesses[its->second].written = true;
       continue;

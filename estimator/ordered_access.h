@@ -11,6 +11,14 @@
 
 namespace thermocline {
 
+/// Whether all that it does is to write a line that another access brought.
+inline bool writes_only(const SequencedAccess& access) {
+  return access.access == Access::kStore && access.source == Source::kL1;
+}
+
+/// The number of the line that it is in.
+inline Address line_of(Address address) { return address / 64; }
+
 struct OrderedAccess {
   Address address = 0;
   float instructions = 0;  // executed since the one before

@@ -1,11 +1,6 @@
 #include "estimator/sequence_run.h"
 
 namespace thermocline {
-namespace {
-
-constexpr Address kLine = 64;  // bytes
-
-}  // namespace
 
 SequenceRun::SequenceRun(std::span<const AccessShape> shapes,
                          std::span<SeenAccesses> seen)
@@ -18,7 +13,7 @@ SequenceRun::SequenceRun(std::span<const AccessShape> shapes,
 double SequenceRun::fetch(const OrderedAccess& access, std::size_t tier) {
   const std::size_t kind = access.kind;
   const bool store = shapes_[kind].store;
-  const std::uint64_t line = access.address / kLine;
+  const std::uint64_t line = line_of(access.address);
   Prefetcher::Stream* stream = prefetcher_.follow(line);
   if (stream == nullptr && access.under_way != 0) {
     stream = &prefetcher_.resume(line, access.under_way);

@@ -7,6 +7,7 @@
 #include "estimator/access_cost.h"
 #include "estimator/counter_readings.h"
 #include "estimator/held_squares.h"
+#include "estimator/ordered_access.h"
 #include "estimator/sample_order.h"
 #include "traces/from_cache.h"
 
@@ -118,7 +119,7 @@ std::vector<double> told_by_sequences(const Trace& trace,
                                         unseen = missed;
   for (const AccessSequence& sequence : trace.sequences) {
     for (const SequencedAccess& one : sequence.accesses) {
-      if (one.source == Source::kL1) continue;  // writes what others brought
+      if (writes_only(one)) continue;
       const std::size_t c = classes.of(one.ip, one.access);
       all[c] += 1;
       missed[c] += is_cache(one.source) ? 0 : 1;

@@ -19,6 +19,7 @@
 
 #include "estimator/denoyelle.h"
 #include "estimator/differential.h"
+#include "estimator/ordered_access.h"
 #include "estimator/store_hits.h"
 #include "tests/bench/mixed_placements.h"
 #include "traces/trace_file.h"
@@ -146,7 +147,7 @@ void leave_out_writes(AccessSequence& sequence) {
   std::uint32_t left_out = 0;  // instructions
   std::erase_if(sequence.accesses, [&](SequencedAccess& access) {
     access.instructions += left_out;
-    const bool writes = access.source == Source::kL1;
+    const bool writes = writes_only(access);
     left_out = writes ? access.instructions : 0;
     return writes;
   });

@@ -1,6 +1,5 @@
 // molecular_dynamics: a crystal melts, whose atoms attract and repel each other
-// after Lennard-Jones; as miniMD does (Heroux et al. 2009), after LAMMPS
-// (Plimpton 1995).
+// after Lennard-Jones; as miniMD does (Heroux 2009), after LAMMPS (1995).
 //
 // Each atom has a list of those around it, a little beyond the cutoff, in which
 // each pair is once (Verlet 1967). When an atom has gone half of what is
@@ -87,6 +86,7 @@ class MolecularDynamics final : public Workload {
     order_.resize(atoms_);
     begin_.resize(atoms_ + 1);
     neighbours_.resize(atoms_ * kNeighbours);
+    cells_.reserve(1 << 15);  // a mapping of its own, not in the heap
     cells_.resize((grid_ + 2) * (grid_ + 2) * (grid_ + 2));
     make_crystal(cubes);
     list();

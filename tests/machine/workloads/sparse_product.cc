@@ -10,6 +10,8 @@
 // are done, these links take the place of the weakest, and all begins again.
 // Rows are short but for some, and half their columns are popular ones; the
 // others are near.
+#include <malloc.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -48,6 +50,9 @@ class SparseProduct final : public Workload {
   explicit SparseProduct(const WorkloadSettings& s) : settings_(s) {}
 
   void prepare() override {
+    // Each array a mapping of its own: where the heap lies hangs on what else
+    // is in it.
+    mallopt(M_MMAP_THRESHOLD, 64 << 10);
     constexpr std::size_t kEntry = sizeof(Column) + sizeof(double);
     constexpr std::size_t kRow = kMean * kEntry + sizeof(double) +
                                  sizeof(Link) + 2 * sizeof(std::uint32_t);
