@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/machine/workloads/digest.h"
+#include "tests/machine/workloads/vector.h"
 #include "tests/machine/workloads/workload.h"
 
 namespace thermocline {
@@ -39,23 +40,6 @@ constexpr std::size_t kChecked = 32;      // bodies
 constexpr double kError = 0.05;           // of an acceleration
 constexpr std::uint32_t kNone = ~0U;      // no body
 constexpr std::uint32_t kInner = ~0U;     // as a count: has cells, not bodies
-
-struct Vector {
-  double x = 0, y = 0, z = 0;
-
-  Vector& operator+=(const Vector& v) {
-    x += v.x, y += v.y, z += v.z;
-    return *this;
-  }
-};
-
-Vector operator-(const Vector& a, const Vector& b) {
-  return {a.x - b.x, a.y - b.y, a.z - b.z};
-}
-Vector operator*(double f, const Vector& v) {
-  return {f * v.x, f * v.y, f * v.z};
-}
-double squared(const Vector& v) { return v.x * v.x + v.y * v.y + v.z * v.z; }
 
 struct Mass {
   Vector position;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/machine/workloads/digest.h"
+#include "tests/machine/workloads/vector.h"
 #include "tests/machine/workloads/workload.h"
 
 namespace thermocline {
@@ -30,23 +31,6 @@ constexpr std::size_t kCrowd = 130;      // ghosts, to 100 expected
 constexpr std::size_t kChecked = 32;     // atoms
 constexpr double kForceError = 1e-8;
 constexpr double kEnergyError = 3e-3;  // of the kinetic energy
-
-struct Vector {
-  double x = 0, y = 0, z = 0;
-
-  Vector& operator+=(const Vector& v) {
-    x += v.x, y += v.y, z += v.z;
-    return *this;
-  }
-};
-
-Vector operator-(const Vector& a, const Vector& b) {
-  return {a.x - b.x, a.y - b.y, a.z - b.z};
-}
-Vector operator*(double f, const Vector& v) {
-  return {f * v.x, f * v.y, f * v.z};
-}
-double squared(const Vector& v) { return v.x * v.x + v.y * v.y + v.z * v.z; }
 
 struct Ghost {
   std::uint32_t owner = 0;
