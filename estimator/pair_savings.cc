@@ -108,9 +108,9 @@ class SequencedRun {
 
   // Requires: all windows have ended.
   SequencedMisses misses() && {
-    for (const auto& [kind, stretch] : of_) {
+    for (const Miss& one : of_) {
       const auto in = [&](std::size_t tier) {
-        return kinds_[kind][tier] * savings_.scale(stretch, tier);
+        return kinds_[one.kind][tier] * savings_.scale(one.stretch, tier);
       };
       misses_.weights.push_back(
           std::max(in(savings_.tiers() - 1) - in(0), kLeast));
