@@ -4,6 +4,7 @@
 
 #include "daemon/process.h"
 #include "tracer/sequence_builder.h"
+#include "traces/leave_out.h"
 
 namespace thermocline {
 namespace {
@@ -19,14 +20,10 @@ constexpr Nanos kApart = 500'000'000;
 constexpr std::uint32_t kNotTold = 0xffffffff;
 
 // Leaves out what lies outside `mine`: of a stream that tells of no process it
-// is another's. What was executed meanwhile counts to what comes next.
+// is another's.
 void keep_own(AccessSequence& sequence, const AddressMap& mine) {
-  std::uint32_t passed = 0;
-  std::erase_if(sequence.accesses, [&](SequencedAccess& access) {
-    access.instructions += passed;
-    const bool other = mine.find(access.address) == AddressMap::kNone;
-    passed = other ? access.instructions : 0;
-    return other;
+  leave_out(sequence, [&](const SequencedAccess& access) {
+    return mine.find(access.address) == AddressMap::kNone;
   });
 }
 

@@ -78,7 +78,8 @@ void add(ByTier& sum, const ByTier& more) {
   for (std::size_t t = 0; t < sum.size(); ++t) sum[t] += more[t];
 }
 
-// A sequence, stretch by stretch: its misses, as samples.
+// The slow run's sequences, each a stretch of `savings`, and their misses as
+// samples.
 class SequencedRun {
  public:
   SequencedRun(const TierRun& slow, const SequencedJob& job,

@@ -84,7 +84,6 @@ std::vector<double> written_share(const AccessClasses& classes,
 std::vector<double> written_in_sequences(const AccessClasses& classes,
                                          const Trace& trace) {
   struct Lines {
-    double all = 0;
     double missed = 0;
     double written = 0;
     double sampled = 0;         // what samples stand for
@@ -99,7 +98,6 @@ std::vector<double> written_in_sequences(const AccessClasses& classes,
     for (std::size_t i = 0; i < early; ++i) {
       const OrderedAccess& access = one.accesses[i];
       Lines& its = lines[access.kind];
-      its.all += 1;
       its.missed += access.missed ? 1 : 0;
       its.written += access.written ? 1 : 0;
       told |= access.written;

@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace thermocline {
-
 namespace {
 
 constexpr Address kLine = 64;  // bytes

@@ -22,6 +22,7 @@
 #include "estimator/ordered_access.h"
 #include "estimator/store_hits.h"
 #include "tests/bench/mixed_placements.h"
+#include "traces/leave_out.h"
 #include "traces/trace_file.h"
 
 namespace thermocline {
@@ -142,23 +143,12 @@ Trace without_instructions(Trace trace) {
   return trace;
 }
 
-// Without stores that only write what others brought.
-void leave_out_writes(AccessSequence& sequence) {
-  std::uint32_t left_out = 0;  // instructions
-  std::erase_if(sequence.accesses, [&](SequencedAccess& access) {
-    access.instructions += left_out;
-    const bool writes = writes_only(access);
-    left_out = writes ? access.instructions : 0;
-    return writes;
-  });
-}
-
 // As processors give it that tell neither what was waited for an access alone
 // nor which stores hit.
 Trace of_older_processor(const Trace& trace) {
   Trace out = from_memory(trace);
   for (Sample& sample : out.samples) sample.retire_latency = 0;
-  for (AccessSequence& one : out.sequences) leave_out_writes(one);
+  for (AccessSequence& one : out.sequences) leave_out(one, writes_only);
   return out;
 }
 
