@@ -53,6 +53,7 @@ void HugeGroups::join(std::span<ObjectView> objects) const {
     whole.bytes += part.bytes;
     whole.loads += part.loads;
     whole.stores += part.stores;
+    whole.waited += part.waited;
     whole.movable = whole.movable && part.movable;
     if (parts_[id].next == kNoObject) whole.after = part.after;
   }

@@ -34,7 +34,10 @@ bool Managed::count(const Sample& sample) {
   if (loads_.size() <= *id) {
     loads_.resize(target_.size());
     stores_.resize(target_.size());
+    waited_.resize(target_.size());
   }
+  waited_[*id] += static_cast<double>(sample.period) *
+                  static_cast<double>(sample.retire_latency);
   auto& counts = sample.access == Access::kStore ? stores_ : loads_;
   counts[*id] += sample.period;
   fast_accesses_ += sample.period * fast_share_of(sample.source, *id);
@@ -72,11 +75,12 @@ void Managed::adapt() {
     samples[id] = (loads_[id] + stores_[id]) / sample;
   }
   const auto wholes = target_.adapt(samples);
-  loads_.resize(target_.size());
-  stores_.resize(target_.size());
+  for (auto* counts : {&loads_, &stores_, &waited_}) {
+    counts->resize(target_.size());
+  }
   find_neighbours();
   for (const auto& parts : wholes) {
-    for (auto* counts : {&loads_, &stores_}) {
+    for (auto* counts : {&loads_, &stores_, &waited_}) {
       double sum = 0;
       double bytes = 0;
       for (const ObjectId id : parts) {
@@ -127,6 +131,7 @@ void Managed::meet_neighbours(ObjectId id) {
 void Managed::look(const Capacities& capacities) {
   loads_.resize(target_.size());
   stores_.resize(target_.size());
+  waited_.resize(target_.size());
   objects_.resize(target_.size());
   find_neighbours();
   totals_.accesses = 0;
@@ -144,7 +149,8 @@ void Managed::look(const Capacities& capacities) {
                     loads,
                     stores,
                     target_.tier(id),
-                    !target_.bound(id) && !guards_.resting(id, window_)};
+                    !target_.bound(id) && !guards_.resting(id, window_),
+                    waited_[id]};
     totals_.accesses += loads_[id] + stores_[id];
   }
   huge_.find(target_);
@@ -343,6 +349,7 @@ void Managed::close_window() {
   std::swap(stores_, last_stores_);
   loads_.assign(target_.size(), 0);
   stores_.assign(target_.size(), 0);
+  waited_.assign(target_.size(), 0);
   fast_accesses_ = 0;
   remember_accesses();
 }

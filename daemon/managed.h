@@ -199,6 +199,7 @@ class Managed {
   std::int64_t window_ = 0;
   std::vector<double> loads_;  // by region, in the current window
   std::vector<double> stores_;
+  std::vector<double> waited_;  // by region, cycles
   double fast_accesses_ = 0;    // in the current window
   bool slow_is_named_ = false;  // by the hardware, in samples
   Expected expected_;

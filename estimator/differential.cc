@@ -9,6 +9,7 @@
 #include "estimator/pair_costs.h"
 #include "estimator/smoothing.h"
 #include "estimator/tally.h"
+#include "estimator/waits.h"
 
 namespace thermocline {
 
@@ -24,6 +25,7 @@ struct Differential::Parts {
   std::vector<Level> levels;    // by tier, the slowest last
   Savings savings;
   bool modelled = false;
+  std::vector<std::vector<ObjectWait>> waits = {};
 };
 
 namespace {
@@ -100,6 +102,7 @@ Result<Differential> Differential::build(Parts parts) {
   out.fast_ = std::move(parts.fast_ns);
   out.modelled_ = parts.modelled;
   out.savings_ = std::move(parts.savings);
+  out.waits_ = std::move(parts.waits);
   for (const NamedRun& run : parts.ends.runs) {
     out.page_bytes_ =
         std::max<Bytes>(parts.ends.runs[0].trace->info.page_bytes, 1);
@@ -260,6 +263,7 @@ Result<Differential> Differential::from_ends(Parts parts,
     parts.levels.push_back({tiers[r], ns, std::move(both), std::move(doubt)});
     if (r == 0) parts.savings = std::move(costs.savings);
   }
+  parts.waits = object_waits(run_of(0), run_of(last), ends.regions);
   return build(std::move(parts));
 }
 

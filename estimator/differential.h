@@ -45,6 +45,15 @@ struct WindowAccess {
   double cost = 0;
 };
 
+// Cycles that the core waited for one object's accesses in one window, which
+// holds the same work in both runs (waits.h).
+struct ObjectWait {
+  ObjectId object = 0;
+  double slow = 0;  // with all in the slowest tier
+  double fast = 0;  // and in the fastest
+  bool operator==(const ObjectWait&) const = default;
+};
+
 // A part of the job that shares no window with another (phases.h).
 struct PhaseWindows {
   std::string name;  // "step"; the same again where a phase comes again
@@ -119,6 +128,12 @@ class Differential {
   /// what the slowest tier adds.
   std::span<const WindowAccess> accesses(std::size_t w) const {
     return levels_.back().at(w);
+  }
+  /// What the core waited for the objects of window w (waits.h); empty where
+  /// the traces do not tell.
+  std::span<const ObjectWait> waits(std::size_t w) const {
+    if (waits_.empty()) return {};
+    return waits_[w];
   }
   /// Time of window w with everything in the slowest / fastest tier. Slow may
   /// be less than fast (noise); shares of cost are never negative.
@@ -218,6 +233,7 @@ class Differential {
   Bytes private_bytes_ = 0;
   bool modelled_ = false;
   std::string job_;
+  std::vector<std::vector<ObjectWait>> waits_;  // by window
   Benefits benefits_;
   Savings savings_;
 };

@@ -31,6 +31,9 @@ struct ObjectView {
   double stores = 0;
   TierId tier = 0;      // where most of its bytes lie
   bool movable = true;  // false: pinned, bound by the job, or refused lately
+  // Cycles that the core waited for these accesses (Sample::retire_latency). 0
+  // for all objects: the processor does not tell.
+  double waited = 0;
 };
 
 // A tier as this target may use it.
