@@ -17,6 +17,7 @@ struct Arguments {
   std::string output;
   std::uint32_t every = 8;
   std::uint64_t seed = 1;
+  bool misses = false;
   bool anonymous = false;
   bool force = false;
   bool quiet = false;
@@ -33,7 +34,9 @@ void run(const Arguments& given, Outcome& outcome) {
                                 "record it again"));
   }
   const std::size_t before = read->trace.samples.size();
-  Trace less = thin(std::move(read->trace), given.every, given.seed);
+  Trace less = given.misses ? misses_alone(std::move(read->trace))
+                            : std::move(read->trace);
+  less = thin(std::move(less), given.every, given.seed);
   if (given.anonymous) less = anonymous(std::move(less));
   work->say("writing " + given.output);
   const auto written = write_trace(given.output, less, given.force);
@@ -64,6 +67,9 @@ void add_thin(CLI::App& root, Outcome& outcome) {
       ->capture_default_str();
   command->add_option("--seed", given->seed, "which samples stay")
       ->capture_default_str();
+  command->add_flag("--misses", given->misses,
+                    "leave out samples that a cache served, such as stores "
+                    "that found their line there");
   command->add_flag("--anonymous", given->anonymous,
                     "leave out folders in names, and physical addresses");
   command->add_flag("--force", given->force, "replace an existing trace");

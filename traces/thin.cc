@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/from_cache.h"
 #include "traces/result.h"
 
 namespace thermocline {
@@ -58,6 +59,11 @@ Trace thin(Trace trace, std::uint32_t every, std::uint64_t seed) {
     if (loss.of_samples()) loss.count /= every;
   }
   thin_counters(trace.counters, every);
+  return trace;
+}
+
+Trace misses_alone(Trace trace) {
+  std::erase_if(trace.samples, from_cache);
   return trace;
 }
 

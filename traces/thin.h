@@ -20,6 +20,9 @@ namespace thermocline {
 /// every machine. Requires: every >= 1.
 Trace thin(Trace trace, std::uint32_t every, std::uint64_t seed = 1);
 
+/// Without the samples that a cache served (from_cache.h).
+Trace misses_alone(Trace trace);
+
 /// Cuts what tells of the user and the host and of nothing else: folders in
 /// the command and in mappings' names, and physical addresses. Labels, layers
 /// and operators' names stay.

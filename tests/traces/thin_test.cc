@@ -53,6 +53,16 @@ TEST(Thin, SameSeedSameSamples) {
   EXPECT_EQ(thin(whole, 1).samples, whole.samples);
 }
 
+TEST(Thin, MissesAloneAreWhatNoCacheServed) {
+  Trace trace = of_samples(8);
+  trace.samples[1].source = Source::kL1;
+  trace.samples[2].source = Source::kPmem;
+  trace.samples[3].source = Source::kL3;
+  const Trace less = misses_alone(trace);
+  ASSERT_EQ(less.samples.size(), 6U);
+  EXPECT_EQ(less.samples[1].source, Source::kPmem);
+}
+
 TEST(Thin, PeriodsAndLossesFollow) {
   Trace trace = of_samples(10);
   trace.samples[0].period = 4000000000U;
