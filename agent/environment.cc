@@ -176,6 +176,12 @@ void Environment::place_initially() {
 
 // How many of `count` accesses the agent hears of: binomial thinning of the
 // samples behind them.
+// Of waits, too, some samples' are seen only; how many, nobody knows here.
+double Environment::observed_wait(double cycles) {
+  if (episode_.keep >= 1 || cycles <= 0) return cycles;
+  return uniform(rng_, 0, 1) < episode_.keep ? cycles / episode_.keep : 0;
+}
+
 double Environment::observed(double count) {
   if (episode_.keep >= 1 || count <= 0) return count;
   const double samples = count / world_.period;
@@ -204,7 +210,8 @@ double Environment::cost_of(const World::Window& window) const {
 }
 
 void Environment::run_step() {
-  for (ObjectView& object : objects_) object.loads = object.stores = 0;
+  for (ObjectView& object : objects_)
+    object.loads = object.stores = object.waited = 0;
   std::fill(gap_.begin(), gap_.end(), 0.0);
   double step_ns = 0;
   const std::size_t end = std::min(last_, next_ + episode_.group);
@@ -216,6 +223,12 @@ void Environment::run_step() {
       object.loads += observed(access.loads);
       object.stores += observed(access.stores);
       gap_[access.object] += access.cost * (window.slow_ns - window.fast_ns);
+    }
+    for (const ObjectWait& wait : window.waits) {
+      appear(wait.object);
+      ObjectView& object = objects_[wait.object];
+      const double way = world_.slowness[object.tier];
+      object.waited += observed_wait(wait.fast + way * (wait.slow - wait.fast));
     }
     step_ns += cost_of(window);
     slow_ns_ += window.slow_ns;

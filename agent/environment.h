@@ -102,6 +102,7 @@ class Environment {
   void place(ObjectId object, TierId tier);
   TierId first_fit(Bytes bytes) const;
   double observed(double count);
+  double observed_wait(double cycles);
   double cost_of(const World::Window& window) const;
 
   const World& world_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/weighed.h"
+
 namespace thermocline {
 namespace {
 
@@ -36,9 +38,11 @@ Played play(const World& world, const Episode& episode, const Decide& decide) {
 Played play(const World& world, const Episode& episode, const Scorer& scorer,
             const Packer& packer, double hysteresis) {
   if (!scorer) return play(world, episode, Decide());
+  Weighed weighed;
   FeatureTracker seen;
   std::vector<double> score;
-  return play(world, episode, [&](const View& view) {
+  return play(world, episode, [&](const View& given) {
+    const View view = weighed.see(given);
     seen.update(view);
     scorer(seen, view, score);
     return packer(view, score, hysteresis);

@@ -12,7 +12,7 @@ Lesson::Lesson(const World& world, const Episode& episode,
       packer_(packer),
       learner_(learner),
       environment_(world, episode) {
-  seen_.update(environment_.view());
+  seen_.update(weighed_.see(environment_.view()));
 }
 
 void Lesson::step(double epsilon) {
@@ -26,7 +26,7 @@ void Lesson::step(double epsilon) {
   const double before_ns = environment_.time_ns();
   environment_.step(packer_(view, score_, 0));
   step_ns_ = environment_.time_ns() - before_ns;
-  seen_.update(environment_.view());
+  seen_.update(weighed_.see(environment_.view()));
   remember(before, objects);
 }
 

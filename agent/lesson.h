@@ -12,6 +12,7 @@
 #include "agent/environment.h"
 #include "agent/features.h"
 #include "agent/learner.h"
+#include "agent/weighed.h"
 
 namespace thermocline {
 
@@ -44,6 +45,7 @@ class Lesson {
   const Packer& packer_;
   Learner& learner_;
   Environment environment_;
+  Weighed weighed_;
   FeatureTracker seen_;
   std::vector<double> score_;
   Nanos window_ns_ = 1;  // of the view that was last decided on

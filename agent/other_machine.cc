@@ -51,7 +51,18 @@ Result<World> under_machine(const World& world, const Machine& machine) {
                                  static_cast<double>(unit));
     }
   }
+  // The core waits as much longer as its loads take.
+  const auto longer = [&](const Tier& from, const Tier& to) {
+    const double before = access_cost(from).load_ns;
+    return before > 0 ? access_cost(to).load_ns / before : 1.0;
+  };
+  const double slow_longer = longer(world.tiers.back(), machine.tiers.back());
+  const double fast_longer = longer(world.tiers.front(), machine.tiers.front());
   for (World::Window& window : out.windows) {
+    for (ObjectWait& wait : window.waits) {
+      wait.slow *= slow_longer;
+      wait.fast *= fast_longer;
+    }
     double scale = 0;
     for (WindowAccess& one : window.accesses) {
       one.cost *= ratio(one);

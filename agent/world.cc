@@ -28,9 +28,11 @@ World World::from(const Differential& differential) {
   double smallest = 0;
   for (std::size_t w = 0; w < differential.windows(); ++w) {
     const auto accesses = differential.accesses(w);
+    const auto waits = differential.waits(w);
     out.windows.push_back({differential.slow_ns(w),
                            differential.fast_ns(w),
-                           {accesses.begin(), accesses.end()}});
+                           {accesses.begin(), accesses.end()},
+                           {waits.begin(), waits.end()}});
     for (const WindowAccess& access : accesses) {
       for (const double count : {access.loads, access.stores}) {
         if (count > 0 && (smallest <= 0 || count < smallest)) smallest = count;
@@ -84,6 +86,10 @@ std::uint64_t World::fingerprint() const {
     for (const WindowAccess& access : window.accesses) {
       all.insert(all.end(), {static_cast<double>(access.object), access.loads,
                              access.stores, access.cost});
+    }
+    for (const ObjectWait& wait : window.waits) {
+      all.insert(all.end(),
+                 {static_cast<double>(wait.object), wait.slow, wait.fast});
     }
   }
   const auto* raw = reinterpret_cast<const std::uint8_t*>(all.data());

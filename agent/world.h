@@ -21,6 +21,7 @@ struct World {
     double slow_ns = 0;  // everything in the slowest tier
     double fast_ns = 0;
     std::vector<WindowAccess> accesses;  // ordered by object; costs sum to 1
+    std::vector<ObjectWait> waits = {};  // likewise; empty: nobody told
   };
   std::string job;
   bool modelled = false;             // one endpoint was not measured

@@ -24,6 +24,7 @@
 #include "agent/features.h"
 #include "agent/fine_tuner.h"
 #include "agent/on_paper.h"
+#include "agent/weighed.h"
 #include "policies/better_plan.h"
 #include "policies/packing.h"
 #include "policies/stay_search.h"
@@ -48,6 +49,7 @@ class Learned final : public Policy {
     double stake = Account::Options().stake;
     double drift = Account::Options().drift;
     bool measured = Account::Options().measured;
+    bool weighed = true;
     bool autoregression = true;
     double lend = 0.5;
     double lend_windows = 10;
@@ -66,6 +68,9 @@ class Learned final : public Policy {
       f("drift", drift, 0.0, 1.0, "share of the time since, likewise");
       f("measured", measured,
         "what moves earn is reckoned by what windows took, not as modelled");
+      f("weighed", weighed,
+        "accesses count by what the core waited for them, where the processor "
+        "tells");
       f("autoregression", autoregression,
         "what the job's own past foretells counts beside the agent's word");
       f("lend", lend, 0.0, 1.0,
@@ -104,9 +109,10 @@ class Learned final : public Policy {
         account_({options_.stake, options_.drift, options_.measured}) {}
 
   std::vector<Move> decide(const View& given) override {
-    View view = given;
+    const View weighed = options_.weighed ? weighed_.see(given) : given;
+    View view = weighed;
     seen_.update(view);
-    if (options_.online) learn(given);
+    if (options_.online) learn(weighed);
     if (options_.autoregression) past_.see(view, seen_, foretold_);
     const double foreseen =
         agent_.score(seen_.features(), seen_.due(), foretold_, score_);
@@ -149,7 +155,7 @@ class Learned final : public Policy {
     account_.spend(view, moves);
     if (foreseen >= 0 && options_.lend > 0) {
       paper_.follow(
-          given, seen_, account_, foretold_,
+          weighed, seen_, account_, foretold_,
           [this](const View& on, std::span<const double> score, double) {
             return pack(on, score, {options_.hysteresis, options_.fill});
           });
@@ -281,6 +287,7 @@ class Learned final : public Policy {
   Options options_;
   Agent agent_;
   Account account_;
+  Weighed weighed_;
   FeatureTracker seen_;
   Bytes allowed_ = 0;         // by the account, in the last window
   std::uint64_t undone_ = 0;  // windows in which moves were taken back

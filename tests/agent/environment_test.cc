@@ -20,6 +20,20 @@ TEST(Environment, EndpointsAreTheWorlds) {
   EXPECT_NEAR(played(world, Episode::Start::kFast), world.fast_ns(), 1);
 }
 
+// What is seen of waits is that of where an object lies.
+TEST(Environment, WaitsAreThoseOfTheTier) {
+  World world = toy_world(2, 3, 5e5, [](auto) {
+    return std::vector<ObjectId>{0, 1};
+  });
+  for (auto& window : world.windows) window.waits = {{0, 9, 3}, {1, 90, 30}};
+  Environment environment(world, {});  // object 1 does not fit
+  EXPECT_EQ(environment.view().objects[0].waited, 3);
+  EXPECT_EQ(environment.view().objects[1].waited, 90);
+  environment.step(std::vector<Move>{{0, 0, 1}, {1, 1, 0}});
+  EXPECT_EQ(environment.view().objects[0].waited, 9);
+  EXPECT_EQ(environment.view().objects[1].waited, 30);
+}
+
 TEST(Environment, BoundsAreInOrder) {
   const World world = training_job(3);
   const double slow = played(world, Episode::Start::kSlow);
