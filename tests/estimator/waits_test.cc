@@ -30,7 +30,8 @@ struct Pair {
     }
   }
   Differential made() const {
-    auto out = Differential::from_pair(slow, fast, {.windows = 2});
+    auto out = Differential::from_pair(slow, fast,
+                                       {.windows = 2, .region_bytes = kRegion});
     EXPECT_TRUE(out.has_value());
     return *std::move(out);
   }
