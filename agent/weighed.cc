@@ -16,6 +16,7 @@ constexpr double kLikeAll = 512;     // for which all count, of what is near
 constexpr std::size_t kNear = 16;    // objects
 constexpr double kMostLonger = 4;    // than in fast memory, by the model
 constexpr double kKept = 0.98;       // of what is known of all, by window
+constexpr int kSilent = 100;         // windows, and nobody will tell
 constexpr double kLeast = 1.0 / 64;  // weights
 constexpr double kMost = 16;
 
@@ -94,10 +95,17 @@ void Weighed::weigh(std::vector<ObjectView>& objects) const {
   }
 }
 
+void Weighed::listen(const View& view) {
+  bool accessed = false;
+  for (const ObjectView& one : view.objects) {
+    told_ = told_ || one.waited > 0;
+    accessed = accessed || one.loads + one.stores > 0;
+  }
+  if (accessed) ++silent_;
+}
+
 View Weighed::see(const View& view) {
-  told_ = told_ ||
-          std::any_of(view.objects.begin(), view.objects.end(),
-                      [](const ObjectView& one) { return one.waited > 0; });
+  if (!told_ && silent_ < kSilent) listen(view);
   if (!told_) return view;
   take_in(view);
   if (!(all_[0].waited + all_[1].waited > 0)) return view;

@@ -13,7 +13,8 @@
 // count for a few. To begin with, an object is taken to be like its neighbours
 // (kNear on either side), and these to be like all.
 //
-// Where nobody tells, the view is as given. Thread safety: none. Determinism:
+// Where nobody tells, the view is as given, and after a hundred windows it is
+// not looked at any more. Thread safety: none. Determinism:
 // the same views give the same bits. Cost: O(objects) a window.
 #pragma once
 
@@ -36,6 +37,7 @@ class Weighed {
     double modelled = 0;
     void add(double cycles, double ns, double most);
   };
+  void listen(const View& view);
   void take_in(const View& view);
   void weigh(std::vector<ObjectView>& objects) const;
 
@@ -48,6 +50,7 @@ class Weighed {
   double longer_ = 1;
   double sample_ns_ = 0;  // the least that an object was seen to take
   bool told_ = false;
+  int silent_ = 0;  // windows with accesses, of which nobody told
   std::vector<ObjectView> objects_;
 };
 
