@@ -10,12 +10,16 @@
 // A window has few samples of an object, and the waits of a few say little. So
 // waits are remembered, those in slow memory for as long as others take their
 // place, for what an access loses there is asked for; those in fast memory
-// count for a few. To begin with, an object is taken to be like its neighbours
-// (kNear on either side), and these to be like all.
+// count for fewer, and for as many times as much as all of the job's are longer
+// in slow memory than the model says of it (one to four): what is fetched ahead
+// in time there is not here. To begin with, an object is taken to be like its
+// neighbours (kNear on either side), and these to be like all.
 //
 // Where nobody tells, the view is as given, and after a hundred windows it is
-// not looked at any more. Thread safety: none. Determinism:
-// the same views give the same bits. Cost: O(objects) a window.
+// not looked at any more.
+//
+// Thread safety: none. Determinism: the same views give the same bits. Cost:
+// O(objects) a window.
 #pragma once
 
 #include <vector>
