@@ -36,6 +36,7 @@ class HugeGroupsTest : public ::testing::Test {
     batch.samples.resize(1);
     batch.samples[0].address = address;
     batch.samples[0].period = 16;
+    batch.samples[0].retire_latency = 5;
     service->add(batch);
   }
   MoveTotals window() {
@@ -73,6 +74,7 @@ TEST_F(HugeGroupsTest, ThePolicySeesOneObject) {
   const auto& whole = script->objects[8];
   EXPECT_EQ(whole.bytes, kHuge);
   EXPECT_EQ(whole.loads, 32);
+  EXPECT_EQ(whole.waited, 32 * 5);
   EXPECT_EQ(whole.after, 16u);
   EXPECT_TRUE(whole.movable);
   EXPECT_EQ(script->objects[7].after, 8u);

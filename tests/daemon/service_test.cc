@@ -10,6 +10,25 @@
 namespace thermocline {
 namespace {
 
+// What the core waited, of all accesses that a sample stands for; what a cache
+// served is not one. The next window begins at nothing.
+TEST_F(ServiceTest, ShowsThePolicyWhatTheCoreWaitedFor) {
+  start();
+  Sample slow = at(kBase + kRegion);  // 10 accesses
+  slow.retire_latency = 300;
+  Sample store = at(kBase + kRegion, Access::kStore, 3);
+  store.retire_latency = 20;
+  Sample cached = slow;
+  cached.source = Source::kL2;
+  sample({slow, store, cached, at(kBase + 2 * kRegion)});
+  window();
+  EXPECT_EQ(script->objects[1].waited, 10 * 300 + 3 * 20);
+  EXPECT_EQ(script->objects[2].waited, 0);
+  sample({at(kBase + kRegion)});
+  window();
+  EXPECT_EQ(script->objects[1].waited, 0);
+}
+
 TEST_F(ServiceTest, ShowsThePolicyWhatWasSampled) {
   start();
   sample({at(kBase + kRegion), at(kBase + kRegion + 8),
