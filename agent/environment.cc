@@ -174,14 +174,15 @@ void Environment::place_initially() {
   for (const ObjectId i : order) place(i, first_fit(objects_[i].bytes));
 }
 
-// How many of `count` accesses the agent hears of: binomial thinning of the
-// samples behind them.
-// Of waits, too, some samples' are seen only; how many, nobody knows here.
+// What the agent hears of an object's waits when samples are thinned: all of
+// them or nothing, right in the mean, for how many samples it was is not known.
 double Environment::observed_wait(double cycles) {
   if (episode_.keep >= 1 || cycles <= 0) return cycles;
   return uniform(rng_, 0, 1) < episode_.keep ? cycles / episode_.keep : 0;
 }
 
+// How many of `count` accesses the agent hears of: binomial thinning of the
+// samples behind them.
 double Environment::observed(double count) {
   if (episode_.keep >= 1 || count <= 0) return count;
   const double samples = count / world_.period;
@@ -210,8 +211,9 @@ double Environment::cost_of(const World::Window& window) const {
 }
 
 void Environment::run_step() {
-  for (ObjectView& object : objects_)
+  for (ObjectView& object : objects_) {
     object.loads = object.stores = object.waited = 0;
+  }
   std::fill(gap_.begin(), gap_.end(), 0.0);
   double step_ns = 0;
   const std::size_t end = std::min(last_, next_ + episode_.group);
