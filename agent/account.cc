@@ -151,21 +151,21 @@ Bytes Account::allow(const View& view, const FeatureTracker& seen,
       std::min(left_ns / std::max(move_ns_byte_, 1e-9), kAll));
 }
 
-void Account::scores_back(const View& view, std::vector<double>& score) const {
-  score.resize(view.objects.size());
+void Account::scores_home(const View& view, std::span<const double> score,
+                          double unit_ns_byte, std::vector<double>& out) const {
+  out.resize(view.objects.size());
+  const bool owed = losing();
   for (const ObjectView& one : view.objects) {
     const bool is = one.tier != 0;
     const TierId untouched = untouched_[one.id];
-    double& out = score[one.id];
-    out = is ? -1 : kStays;
+    double& to = out[one.id];
+    to = is ? -1 : kStays;
     if (untouched == kNoTier || (untouched != 0) == is) continue;
+    to = score[one.id];
+    if (!owed || !is || !owes(one)) continue;
     const double late =
         away_[one.id].late / std::max(1.0, static_cast<double>(one.bytes));
-    if (!is) {
-      out = -late;
-    } else if (owes(one)) {
-      out = late;
-    }
+    to = std::max(to, late / unit_ns_byte);
   }
 }
 

@@ -12,15 +12,19 @@
 // (on_paper.h). Half of it is lent: a job in which moves pay is seen to be one
 // before its own have paid.
 //
+// The way back is paid. So when no more is left than that, what lies elsewhere
+// may still go home where it is foreseen to be better.
+//
 // Where things lie goes on costing when nothing moves any more. Once nothing is
-// left, an object is to be put back as soon as it has cost as much, where it
-// lies, as a swap: sooner would be to pay for what may pass, and what costs
-// nothing may stay. (A ski rental for each: Karlin et al., Algorithmica 3,
-// 1988.) When nothing that costs is away and the job has lasted for twice as
-// long (and for so long that a stake is 1 % of its time), what was lost beyond
-// the stake is sunk, and where things lie is where they would be: to earn it
-// again would take the rest of the job, and says nothing of what moves would
-// earn in it. So a job in which moves never pay loses ever less of its time.
+// left at all, an object is to be put back as soon as it has cost as much,
+// where it lies, as a swap, whatever is foreseen: sooner would be to pay for
+// what may pass, and what costs nothing may stay. (A ski rental for each:
+// Karlin et al., Algorithmica 3, 1988.) When nothing that costs is away and the
+// job has lasted for twice as long (and for so long that a stake is 1 % of its
+// time), what was lost beyond the stake is sunk, and where things lie is where
+// they would be: to earn it again would take the rest of the job, and says
+// nothing of what moves would earn in it. So a job in which moves never pay
+// loses ever less of its time.
 //
 // Earnings are modelled: accesses times the latency between the tiers. How much
 // time that is in truth hangs on the job (misses overlap, or wait for one
@@ -61,15 +65,20 @@ class Account {
               double lent_ns = 0);
   /// What is moved of it.
   void spend(const View& view, std::span<const Move> moves);
+  /// No more is left than what is to be put back will take: nothing but that
+  /// may move.
+  bool only_home() const { return back_ns_ > 0 && may_ns_ <= back_ns_; }
   /// Nothing is left, and something has cost enough where it lies to go back.
   bool losing() const { return may_ns_ <= 0 && owing_ > 0; }
   /// No more can be put back for now: there is no room for it, or it will not
   /// move. That is as good as all being back.
   void settle() { settled_ = true; }
-  /// Scores (packing.h) by which that goes back: what it costs a byte and
-  /// window, of late; likewise for what makes room, what it earns. All else
-  /// stays where it is. `view` is what allow() saw last.
-  void scores_back(const View& view, std::vector<double>& score) const;
+  /// Scores (packing.h) by which that goes home: what is foreseen (`score`), or
+  /// where it has cost enough, what it costs of late, a byte and window, in the
+  /// score's unit (`unit_ns_byte`), if that is more. All else stays where it
+  /// is. `view` is what allow() saw last.
+  void scores_home(const View& view, std::span<const double> score,
+                   double unit_ns_byte, std::vector<double>& out) const;
   /// Where an object would lie had nothing ever moved; kNoTier: not there.
   TierId untouched(ObjectId object) const {
     return object < untouched_.size() ? untouched_[object] : kNoTier;

@@ -142,16 +142,16 @@ class Learned final : public Policy {
     window_s_ = static_cast<double>(view.window_ns) / 1e9;
     ns_per_byte_ =
         footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
-    const bool undo = account_.losing();
-    if (undo) {
-      account_.scores_back(view, back_);
+    const bool home = account_.only_home() && ns_per_byte_ > 0;
+    if (home) {
+      account_.scores_home(view, score_, ns_per_byte_, home_);
       view.budget = given.budget;
     }
     const std::vector<Bytes> used = sums.use(view.tiers);
     // Untouched, fast memory would be full to the brim.
     auto moves =
-        pack(view, {bytes_, tier_, movable_, used}, undo ? back_ : score_,
-             {options_.hysteresis, undo ? 1 : options_.fill});
+        pack(view, {bytes_, tier_, movable_, used}, home ? home_ : score_,
+             {options_.hysteresis, home ? 1 : options_.fill});
     account_.spend(view, moves);
     if (foreseen >= 0 && options_.lend > 0) {
       paper_.follow(
@@ -160,8 +160,10 @@ class Learned final : public Policy {
             return pack(on, score, {options_.hysteresis, options_.fill});
           });
     }
-    if (undo && !moves.empty()) ++undone_;
-    if (undo && moves.empty() && view.budget > 0) account_.settle();
+    if (home && !moves.empty()) ++undone_;
+    if (account_.losing() && moves.empty() && view.budget > 0) {
+      account_.settle();
+    }
     for (const Move& move : moves) tier_[move.object] = move.to;
     return moves;
   }
@@ -291,7 +293,7 @@ class Learned final : public Policy {
   FeatureTracker seen_;
   Bytes allowed_ = 0;         // by the account, in the last window
   std::uint64_t undone_ = 0;  // windows in which moves were taken back
-  std::vector<double> back_;  // scores by which they are
+  std::vector<double> home_;  // scores by which they are
   Bytes wanted_ = 0;          // in slow memory, and better in fast
   std::vector<double> score_;
   Foretold foretold_;

@@ -13,13 +13,14 @@
 namespace thermocline {
 namespace {
 
-// A job under scores, with or without an account; `undo`: what was lost is put
-// back, as the account asks.
+// A job under scores, with or without an account; `undo`: what lies elsewhere
+// goes home, as the account asks.
 double time_ns(const World& world, const Episode& episode, const Scorer& scorer,
                bool kept, bool undo = true) {
   FeatureTracker seen;
   Account account({});
   std::vector<double> score;
+  std::vector<double> home;
   return play(world, episode,
               [&](const View& given) {
                 View view = given;
@@ -27,8 +28,9 @@ double time_ns(const World& world, const Episode& episode, const Scorer& scorer,
                 scorer(seen, view, score);
                 const Bytes may = account.allow(view, seen, -1);
                 if (kept) view.budget = std::min(view.budget, may);
-                if (kept && undo && account.losing()) {
-                  account.scores_back(view, score);
+                if (kept && undo && account.only_home()) {
+                  account.scores_home(view, score, 1, home);
+                  score = home;
                   view.budget = given.budget;
                 }
                 auto moves = pack_full(view, score, 0);
@@ -318,12 +320,42 @@ TEST(Account, OnlyWhatCostsGoesBack) {
   job.objects[3] = {.id = 3, .bytes = 4096, .loads = 0, .tier = 0};
   for (int i = 0; i < 100 && !job.account.losing(); ++i) job.may();
   ASSERT_TRUE(job.account.losing());
-  std::vector<double> score;
-  job.account.scores_back(job.view(), score);
-  EXPECT_LT(score[0], 0);
-  EXPECT_GT(score[1], 0);
-  EXPECT_NEAR(score[2], score[1] / 2, 0.01 * score[1]);
-  EXPECT_NEAR(score[3], 0, 1e-9);
+  const std::vector<double> foreseen = {-1, -1, 500, 0};
+  std::vector<double> home;
+  job.account.scores_home(job.view(), foreseen, 1e-9, home);
+  EXPECT_EQ(home[0], -1);
+  EXPECT_GT(home[1], 1000);  // it has cost enough, whatever is foreseen
+  EXPECT_EQ(home[2], 500);
+  EXPECT_EQ(home[3], 0);
+}
+
+// While what is left will pay the way back, what is foreseen to be better there
+// goes home: before it has cost anything.
+TEST(Account, WhatIsForeseenGoesHomeAtOnce) {
+  FourPages job({.stake = 1, .drift = 0});
+  for (ObjectView& one : job.objects) one.loads = 10;
+  job.may();
+  EXPECT_FALSE(job.account.only_home());
+  job.account.spend(job.view(), std::vector<Move>{{0, 0, 1}, {2, 1, 0}});
+  std::swap(job.objects[0].tier, job.objects[2].tier);
+  job.may();
+  EXPECT_FALSE(job.account.only_home());  // there is enough for more
+  job.objects[0].loads = 1000;            // out of fast memory
+  int windows = 0;
+  while (!job.account.only_home() && ++windows < 1000) job.may();
+  ASSERT_LT(windows, 1000);
+  const std::vector<double> foreseen = {0.7, 0.6, 0.1, 0.8};
+  std::vector<double> home;
+  job.account.scores_home(job.view(), foreseen, 1e9, home);
+  EXPECT_EQ(home[0], 0.7);
+  EXPECT_GT(home[1], 1e20);  // it is at home, and nothing takes its place
+  EXPECT_EQ(home[2], 0.1);
+  EXPECT_LT(home[3], 0);
+  // Back home, nothing waits for it any more.
+  job.account.spend(job.view(), std::vector<Move>{{2, 0, 1}, {0, 1, 0}});
+  std::swap(job.objects[0].tier, job.objects[2].tier);
+  job.may();
+  EXPECT_FALSE(job.account.only_home());
 }
 
 // A job that waits for something else takes as long wherever its memory lies:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace thermocline {
@@ -64,6 +65,38 @@ TEST(MeasuredCost, PhasesOfOtherWorkAreNotOneLine) {
   phase(1e6, 0.8);
   phase(1e6, 0.8);
   EXPECT_NEAR(cost.factor(2), 2, 1);
+}
+
+// Where windows differ for other reasons, and hardly in what is measured, the
+// agent's word is worth more than the line through them.
+TEST(MeasuredCost, NoiseLeavesThePrior) {
+  double off = 0;
+  constexpr int kJobs = 100;
+  for (int seed = 1; seed <= kJobs; ++seed) {
+    std::mt19937_64 rng(static_cast<std::uint64_t>(seed));
+    std::normal_distribution<double> noise(0, 3e6);
+    MeasuredCost cost;
+    for (int i = 0; i < 30; ++i) {
+      const double slow = 1e6 * (0.2 + 0.05 * static_cast<double>(i % 2));
+      cost.see(9e6 + 4 * slow + noise(rng), 1e6, slow);
+    }
+    off += std::pow(cost.factor(4) - 4, 2) / kJobs;
+  }
+  EXPECT_LT(std::sqrt(off), 4);  // were all noise taken for the same: 10
+}
+
+// A job that began near a window's end accessed little in it, and took all of
+// its time.
+TEST(MeasuredCost, APartOfAWindowSaysLittle) {
+  MeasuredCost cost;
+  cost.see(1e9, 1e4, 1e2);
+  cost.see(1e9, 2e8, 1e8);
+  EXPECT_NEAR(cost.factor(4), 4, 0.1);
+  for (int i = 0; i < 50; ++i) {
+    const double slow = i % 2 == 0 ? 5e7 : 1e8;
+    cost.see(6e8 + 2 * slow, 2e8, slow);
+  }
+  EXPECT_NEAR(cost.factor(4), 2, 0.2);
 }
 
 // A job whose accesses change is learned anew.
