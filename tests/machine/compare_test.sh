@@ -1,6 +1,6 @@
 #!/bin/bash
-# compare from the outside: what it refuses, and that two contenders run the
-# same workload, each in a machine of its own.
+# compare from the outside: what it refuses, and that two contenders and what
+# predicts the bound run the same workload, each in a machine of its own.
 set -euo pipefail
 compare=$(dirname "$(realpath "$0")")/compare
 out=$(mktemp -d)
@@ -22,7 +22,7 @@ refused 'contender "planned:linux"' --workload gups --contenders planned:linux
 refused 'larger --size' --workload gups --option=--size=16 --option=--no-check
 
 "$compare" --workload gups --option=--size=64 --option=--steps=2 --option=--no-check \
-  --contenders linux,all_fast --json "$out/json" >"$out/said" 2>&1 || fail "it failed"
+  --contenders linux,all_fast,bound --json "$out/json" >"$out/said" 2>&1 || fail "it failed"
 cat "$out/said"
 python3 - "$out/json" <<'CHECK'
 import json, sys
@@ -39,4 +39,8 @@ assert fast["fast_bytes"] > 64 * MIB, it
 before, after = linux["fast_bytes_before"], linux["fast_bytes"]
 assert 0.5 * it["free_bytes"] < before <= it["free_bytes"] + MIB, it
 assert 0.5 * it["free_bytes"] < after < it["free_bytes"] + 24 * MIB, it
+# Free moves gain no less than paid ones.
+bound = it["runs"]["bound"][0]
+assert bound["checksum"] == linux["checksum"], it
+assert bound["paid"] <= bound["free"] <= 1, it
 CHECK
