@@ -53,8 +53,8 @@ class MeasuredCost {
     if (!(xx_ > 0)) return prior;
     const double variance = std::max(1.0, prior * prior);
     const double off = std::max(0.0, yy_ - xy_ * xy_ / xx_) / most_;
-    const double noise =
-        (off + kUnseen * kNoise * variance) / (weight_ / most_ + kUnseen);
+    const double noise = (off + kPriorWindows * kNoise * variance) /
+                         (weight_ / most_ + kPriorWindows);
     const double sure = variance * xx_ / most_ + noise;
     if (!(sure > 0)) return prior;
     return (variance * xy_ / most_ + noise * prior) / sure;
@@ -63,7 +63,7 @@ class MeasuredCost {
  private:
   static constexpr double kKept = 0.995;  // of what is known, by window
   static constexpr double kNoise = 0.1;   // of the prior's square, at first
-  static constexpr double kUnseen = 10;   // windows that this counts for
+  static constexpr double kPriorWindows = 10;  // windows that this counts for
   struct Window {
     double all = 0;    // modelled, ns
     double share = 0;  // of it, in slow memory
