@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "policies/best_fit.h"
+#include "policies/claim_heaps.h"
 #include "policies/packing_passes.h"
 #include "policies/tier_use.h"
 
@@ -13,44 +13,12 @@ namespace thermocline {
 namespace {
 
 // Taking so many from a heap costs more than looking at one that stays.
-constexpr std::ptrdiff_t kPassedOver = 64;
+constexpr std::size_t kPassedOver = 64;
 
 // Fits `bytes` into `limit` of which `used` is taken, without overflow.
 bool fits(Bytes used, Bytes bytes, Bytes limit) {
   return used <= limit && bytes <= limit - used;
 }
-
-// Least valuable first, and only as far as it is asked: a budget seldom lets
-// more than a few of them go.
-class Leavers {
- public:
-  void add(const Claim& claim) { heap_.push_back(claim); }
-  void arrange() { std::make_heap(heap_.begin(), heap_.end(), later); }
-
-  /// The n-th of those that have not gone, or nullptr.
-  const Claim* at(std::size_t n) {
-    while (gone_ + n >= order_.size()) {
-      if (heap_.empty()) return nullptr;
-      std::pop_heap(heap_.begin(), heap_.end(), later);
-      order_.push_back(heap_.back());
-      heap_.pop_back();
-    }
-    return &order_[gone_ + n];
-  }
-  /// The first n have gone.
-  void go(std::size_t n) { gone_ += n; }
-  void go_one(std::size_t n) {
-    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(gone_ + n));
-  }
-
- private:
-  static bool later(const Claim& a, const Claim& b) {
-    return a.key != b.key ? a.key > b.key : a.id < b.id;
-  }
-  std::vector<Claim> heap_;
-  std::vector<Claim> order_;
-  std::size_t gone_ = 0;
-};
 
 // Large and wanted again in the next window: kept, for fresh memory costs more
 // than the decision.
@@ -213,8 +181,7 @@ class Packer {
     const auto claim_of = [this](ObjectId i) -> Claim {
       return {score(i), bytes_[i], i, tier_[i], false};
     };
-    for_each_marked(scratch_.up,
-                    [&](ObjectId i) { wanted_.push_back(claim_of(i)); });
+    for_each_marked(scratch_.up, [&](ObjectId i) { wanted_.add(claim_of(i)); });
     if (wanted_.empty() && !overfull()) return;  // nobody has to make room
     for_each_marked(scratch_.down,
                     [&](ObjectId i) { leavers_[tier_[i]].add(claim_of(i)); });
@@ -277,49 +244,88 @@ class Packer {
     return true;
   }
 
-  void promote() {
-    const auto later = [](const Claim& a, const Claim& b) {
-      return a.key != b.key ? a.key < b.key : a.id > b.id;
-    };
-    Bytes smallest = std::numeric_limits<Bytes>::max();
-    for (const Claim& claim : wanted_) {
-      smallest = std::min(smallest, claim.bytes);
+  // Adds to group_, whose claims gain `gain` together, others that share what
+  // `room` its victims leave, the densest first, until all are worth more than
+  // `needed`. False, and nothing is added, where they never are.
+  bool share(TierId to, Bytes room, Bytes budget, double gain, double needed) {
+    const std::size_t alone = group_.size();
+    passed_.clear();
+    while (gain <= needed && passed_.size() <= kPassedOver) {
+      if (wanted_.empty()) break;
+      const Claim& next = wanted_.top();
+      if (gain + next.key * static_cast<double>(room) <= needed) break;
+      const bool joins =
+          target_[next.id] == to && next.bytes <= room && next.bytes <= budget;
+      if (joins) {
+        gain += value(next);
+        room -= next.bytes;
+        budget -= next.bytes;
+      }
+      (joins ? group_ : passed_).push_back(next);
+      wanted_.pop();
     }
-    std::make_heap(wanted_.begin(), wanted_.end(), later);
-    std::vector<Claim> chosen;
-    std::ptrdiff_t too_dear = 0;
-    for (auto end = wanted_.end();
-         end != wanted_.begin() && smallest <= budget_;) {
-      std::pop_heap(wanted_.begin(), end, later);
-      const Claim& claim = *--end;
-      const TierId to = target_[claim.id];
-      if (!affords(claim)) {
-        if (++too_dear * kPassedOver < end - wanted_.begin()) continue;
-        // Many are left, and the budget is for few of them.
-        end = std::partition(wanted_.begin(), end,
-                             [this](const Claim& one) { return affords(one); });
-        std::make_heap(wanted_.begin(), end, later);
-        too_dear = 0;
-        continue;
-      }
-      if (!victims(to, claim.bytes, chosen)) continue;
-      Bytes cost = claim.bytes;
-      double lost = 0;
-      for (const Claim& victim : chosen) {
-        cost += victim.bytes;
-        lost += value(victim);
-      }
-      // Sizes differ: a small hot object must not put out a large warm one.
-      if (cost > budget_ || (lost > 0 && value(claim) <= lost * stay_)) {
-        continue;
-      }
-      for (const Claim& victim : chosen) demote(victim);
-      leavers_[to].go(chosen.size());
+    for (const Claim& claim : passed_) wanted_.push(claim);
+    if (gain > needed) return true;
+    for (std::size_t i = alone; i < group_.size(); ++i) wanted_.push(group_[i]);
+    group_.resize(alone);
+    return false;
+  }
+
+  // The victims, and all of group_ in their place.
+  void exchange(TierId to, const std::vector<Claim>& victims) {
+    for (const Claim& victim : victims) demote(victim);
+    leavers_[to].go(victims.size());
+    for (const Claim& claim : group_) {
       promotions_.push_back({claim.id, claim.tier, to});
       used_[to] += claim.bytes;
       before_[to] += claim.bytes;
       used_[claim.tier] -= claim.bytes;
       budget_ -= claim.bytes;
+    }
+  }
+
+  void promote() {
+    const Bytes smallest = wanted_.smallest();
+    wanted_.arrange();
+    std::vector<Claim> chosen;
+    // By tier: so many victims were worth more than all that fits in their
+    // place, and are, until some of them have gone.
+    std::vector<std::size_t> worth_more(view_.tiers.size(), 0);
+    std::size_t too_dear = 0;
+    while (!wanted_.empty() && smallest <= budget_) {
+      const Claim claim = wanted_.top();
+      wanted_.pop();
+      const TierId to = target_[claim.id];
+      if (!affords(claim)) {
+        if (++too_dear * kPassedOver < wanted_.size()) continue;
+        // Many are left, and the budget is for few of them.
+        wanted_.keep([this](const Claim& one) { return affords(one); });
+        too_dear = 0;
+        continue;
+      }
+      if (!victims(to, claim.bytes, chosen)) continue;
+      Bytes cost = claim.bytes;
+      Bytes used = used_[to] + claim.bytes;
+      double lost = 0;
+      for (const Claim& victim : chosen) {
+        cost += victim.bytes;
+        used -= victim.bytes;
+        lost += value(victim);
+      }
+      if (cost > budget_) continue;
+      group_.assign(1, claim);
+      // Sizes differ: a small hot object must not put out a large warm one, but
+      // several of them may, a huge page's worth.
+      const double needed = lost * stay_;
+      if (lost > 0 && value(claim) <= needed &&
+          (chosen.size() == worth_more[to] ||
+           !share(to, view_.tiers[to].capacity - used, budget_ - cost,
+                  value(claim), needed))) {
+        worth_more[to] = chosen.size();
+        continue;
+      }
+      exchange(to, chosen);
+      worth_more[to] = 0;
     }
   }
 
@@ -341,7 +347,9 @@ class Packer {
   std::vector<Bytes> before_;
   // By tier: whether some that is of no value there may have to go.
   std::vector<std::uint8_t> idle_moves_;
-  std::vector<Claim> wanted_;
+  Wanted wanted_;
+  std::vector<Claim> group_;      // that goes up together
+  std::vector<Claim> passed_;     // and those that do not fit beside it
   std::vector<Leavers> leavers_;  // by tier
   std::vector<Move> demotions_;
   std::vector<Move> promotions_;

@@ -71,6 +71,46 @@ TEST(Packing, BothHalvesOfASwapMustFitTheBudget) {
   EXPECT_EQ(pack_it(hand, {0, 9}).size(), 2u);
 }
 
+// A huge page of middling warmth, and small objects that want its place.
+struct HugeInFast {
+  explicit HugeInFast(std::size_t small) {
+    hand.add(0, 0, 0, 8 * kBlock);
+    for (std::size_t i = 0; i < small; ++i) hand.add(1);
+  }
+  HandView hand{{8, 100}};
+};
+
+TEST(Packing, SeveralTogetherPutOutALargeOne) {
+  HugeInFast of(8);
+  const auto moves = pack_it(of.hand, {1, 3, 3, 3, 3, 3, 3, 3, 3}, 0.5);
+  ASSERT_EQ(moves.size(), 9u);
+  EXPECT_EQ(moves.front(), (Move{0, 0, 1}));
+  EXPECT_EQ(moves[8], (Move{8, 1, 0}));
+}
+
+TEST(Packing, TooFewDoNot) {
+  HugeInFast of(4);  // worth 12 together, and it 8 times one and a half
+  EXPECT_THAT(pack_it(of.hand, {1, 3, 3, 3, 3}, 0.5), IsEmpty());
+  EXPECT_EQ(pack_it(of.hand, {1, 3, 3, 3, 3.1}, 0.5).size(), 5u);
+}
+
+TEST(Packing, WhatDoesNotFitBesideThemWaits) {
+  HugeInFast of(4);
+  of.hand.add(1, 0, 0, 5 * kBlock);  // warm as they are, and too large
+  of.hand.add(1);
+  const auto moves = pack_it(of.hand, {1, 4, 4, 4, 4, 3.9, 2}, 0.5);
+  EXPECT_THAT(moves, ElementsAre(Move{0, 0, 1}, Move{1, 1, 0}, Move{2, 1, 0},
+                                 Move{3, 1, 0}, Move{4, 1, 0}, Move{6, 1, 0}));
+}
+
+TEST(Packing, TogetherTheyMustFitTheBudget) {
+  HugeInFast of(8);
+  of.hand.budget = 12 * kBlock;  // it and four of them: no gain
+  EXPECT_THAT(pack_it(of.hand, {1, 3, 3, 3, 3, 3, 3, 3, 3}, 0.5), IsEmpty());
+  of.hand.budget = 13 * kBlock;
+  EXPECT_EQ(pack_it(of.hand, {1, 3, 3, 3, 3, 3, 3, 3, 3}, 0.5).size(), 6u);
+}
+
 TEST(Packing, TheBudgetGoesToTheMostValuable) {
   HandView hand({10, 100});
   for (int i = 0; i < 5; ++i) hand.add(1);
