@@ -126,6 +126,7 @@ void Account::forgive(const View& view, double advance_ns) {
 
 Bytes Account::allow(const View& view, const FeatureTracker& seen,
                      double foreseen, double lent_ns) {
+  pay(view);
   const Sums sums = see(view);
   price_moves(view, seen, sums);
   const auto window = static_cast<double>(std::max<Nanos>(1, view.window_ns));
@@ -170,15 +171,24 @@ void Account::scores_home(const View& view, std::span<const double> score,
 }
 
 void Account::spend(const View& view, std::span<const Move> moves) {
-  if (!moves.empty()) {
+  if (moves.empty()) return;
+  asked_.clear();
+  for (const Move& move : moves) {
+    const auto bytes = static_cast<double>(view.objects[move.object].bytes);
+    asked_.push_back({move, move_ns_byte_ * bytes});
+  }
+}
+
+void Account::pay(const View& view) {
+  std::erase_if(asked_, [&](const Asked& one) {
+    const ObjectId object = one.move.object;
+    if (view.objects[object].tier != one.move.to) return false;
     settled_ = false;
     moved_ = true;
-  }
-  for (const Move& move : moves) {
-    away_[move.object] = {};
-    balance_ns_ -=
-        move_ns_byte_ * static_cast<double>(view.objects[move.object].bytes);
-  }
+    away_[object] = {};
+    balance_ns_ -= one.ns;
+    return true;
+  });
 }
 
 }  // namespace thermocline

@@ -63,7 +63,9 @@ class Account {
   /// `lent_ns` may be lost beyond the stake.
   Bytes allow(const View& view, const FeatureTracker& seen, double foreseen,
               double lent_ns = 0);
-  /// What is moved of it.
+  /// What is to be moved of it. It is paid once it is seen to lie there, for
+  /// not all that is asked for is moved: guards refuse, and pages fail. What is
+  /// asked for takes the place of what was asked for before and never came.
   void spend(const View& view, std::span<const Move> moves);
   /// No more is left than what is to be put back will take: nothing but that
   /// may move.
@@ -110,6 +112,13 @@ class Account {
     double cost = 0;  // since it lies there
     double late = 0;  // a window, over the last few
   };
+  // A move that was asked for, and its price, ns.
+  struct Asked {
+    Move move;
+    double ns = 0;
+  };
+  // Pays for what has come.
+  void pay(const View& view);
   // What costs lies as if untouched, or as near as it can.
   void forgive(const View& view, double advance_ns);
   // Whether a swap would cost no more than it has cost.
@@ -135,6 +144,7 @@ class Account {
   // makes room for what is born later); kNoTier: it is not there.
   std::vector<TierId> untouched_;
   std::vector<ObjectId> born_;  // in this window
+  std::vector<Asked> asked_;    // and has not come yet
   double balance_ns_ = 0;
   double elapsed_ns_ = 0;
   double move_ns_byte_ = 0;

@@ -212,9 +212,10 @@ MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
   if (!brake.paused) {
     const auto refused_before = guards_.refused();
     const bool planned = plan_ && plan_->in_force();
+    const bool ready = !planned && !in_flight();
     const Bytes may = budget.available(kernel_->now());
     std::vector<TierView> tiers = tiers_;
-    View view{window_,  window_ns, planned ? 0 : may,
+    View view{window_,  window_ns, ready ? may : 0,
               objects_, tiers,     ns_per_byte};
     auto wanted = policy_->decide(view);
     view.budget = may;

@@ -128,11 +128,11 @@ struct TwoPages {
     return account.balance_ns();
   }
   Bytes may() const { return may_; }
-  // Something was moved that weighed nothing.
-  void moved() {
+  // Something was asked for; what it costs, so.
+  void ask(const Move& move = {1, 1, 0}) {
     View view;
     view.objects = objects;
-    account.spend(view, std::vector<Move>{{1, 1, 0}});
+    account.spend(view, std::vector<Move>{move});
   }
 
  private:
@@ -143,7 +143,7 @@ TEST(Account, RoomThatMovesMadeIsTheirEarning) {
   TwoPages job;  // object 0 is cold and fills fast memory
   EXPECT_EQ(job.balance_ns(), 0);
   job.objects[0].tier = 1;
-  job.moved();
+  job.ask();
   EXPECT_EQ(job.balance_ns(), 0);
   // 1 is born after 0 has left, hot.
   job.objects[1] = {.id = 1, .bytes = 4096, .loads = 1000};
@@ -154,11 +154,27 @@ TEST(Account, WhatIsBornSlowWhereRoomWasTakenIsCharged) {
   TwoPages job;
   job.objects[0].tier = 1;
   EXPECT_EQ(job.balance_ns(), 0);
-  job.moved();
+  job.ask({0, 1, 0});
   // 0 is moved up although it is cold; 1 is born hot, and slow.
   job.objects[0].tier = 0;
   job.objects[1] = {.id = 1, .bytes = 4096, .loads = 1000, .tier = 1};
   EXPECT_LT(job.balance_ns(), 0);
+}
+
+// Guards refuse, and pages fail: only what came is paid.
+TEST(Account, WhatIsAskedForIsPaidOnceItCame) {
+  TwoPages job;
+  job.objects[1] = {.id = 1, .bytes = 4096, .tier = 1};
+  EXPECT_EQ(job.balance_ns(), 0);
+  job.ask({0, 0, 1});
+  EXPECT_EQ(job.balance_ns(), 0) << "it was refused, or is on its way";
+  job.ask({1, 1, 0});
+  job.objects[0].tier = 1;
+  EXPECT_EQ(job.balance_ns(), 0) << "somebody else's move";
+  job.objects[1].tier = 0;
+  const double paid = job.balance_ns();
+  EXPECT_LT(paid, 0);
+  EXPECT_EQ(job.balance_ns(), paid) << "once";
 }
 
 // Earnings are in the time that the agent says an access takes.
@@ -166,7 +182,7 @@ TEST(Account, WhatIsForeseenCorrectsTheModel) {
   const auto earned = [](double foreseen) {
     TwoPages job;
     job.balance_ns(foreseen);
-    job.moved();
+    job.ask();
     job.objects[0].tier = 1;
     job.objects[1] = {.id = 1, .bytes = 4096, .loads = 1000};
     double before = 0;

@@ -65,6 +65,7 @@ TEST_F(MoveThreadTest, TheLoopDoesNotWaitForTheKernel) {
   const auto waiting = window();  // one batch a target, and no more
   EXPECT_EQ(waiting.moves.admitted, 0u);
   EXPECT_EQ(refused(waiting, Refusal::kInFlight), 1u);
+  EXPECT_EQ(script->budget, 0u) << "the policy can know";
   kernel.open();
   await_result();
   service->collect_moves();
