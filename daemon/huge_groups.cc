@@ -1,5 +1,6 @@
 #include "daemon/huge_groups.h"
 
+#include <numeric>
 #include <utility>
 
 namespace thermocline {
@@ -29,33 +30,35 @@ void parts_of(const Target& target, ObjectId first,
 }  // namespace
 
 void HugeGroups::find(const Target& target) {
-  parts_.clear();
+  leaders_.clear();
+  next_.clear();
   if (!target.any_huge()) return;
-  parts_.resize(target.size());
-  for (ObjectId id = 0; id < parts_.size(); ++id) parts_[id].leader = id;
+  leaders_.resize(target.size());
+  next_.resize(target.size(), kNoObject);
+  std::iota(leaders_.begin(), leaders_.end(), ObjectId{0});
   std::vector<ObjectId> group;
-  for (ObjectId id = 0; id < parts_.size(); ++id) {
+  for (ObjectId id = 0; id < leaders_.size(); ++id) {
     if (!target.huge(id)) continue;
     parts_of(target, id, group);
     for (std::size_t i = 1; i < group.size(); ++i) {
-      parts_[group[i]].leader = id;
-      parts_[group[i - 1]].next = group[i];
+      leaders_[group[i]] = id;
+      next_[group[i - 1]] = group[i];
     }
   }
 }
 
 void HugeGroups::join(std::span<ObjectView> objects) const {
-  for (ObjectId id = 0; id < parts_.size(); ++id) {
-    if (parts_[id].leader == id) continue;
+  for (ObjectId id = 0; id < leaders_.size(); ++id) {
+    if (leaders_[id] == id) continue;
     const ObjectView part = std::exchange(
         objects[id], {.id = id, .tier = objects[id].tier, .movable = false});
-    auto& whole = objects[parts_[id].leader];
+    auto& whole = objects[leaders_[id]];
     whole.bytes += part.bytes;
     whole.loads += part.loads;
     whole.stores += part.stores;
     whole.waited += part.waited;
     whole.movable = whole.movable && part.movable;
-    if (parts_[id].next == kNoObject) whole.after = part.after;
+    if (next_[id] == kNoObject) whole.after = part.after;
   }
 }
 

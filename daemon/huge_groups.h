@@ -25,27 +25,27 @@ class HugeGroups {
 
   /// The one that stands for a region: the first of its huge page, or itself.
   ObjectId leader(ObjectId id) const {
-    return id < parts_.size() ? parts_[id].leader : id;
+    return id < leaders_.size() ? leaders_[id] : id;
   }
   /// Calls use(id) for each region that moves with this one, by address.
   /// Requires: a leader.
   void each(ObjectId leader, auto&& use) const {
     for (ObjectId id = leader; id != kNoObject; id = next(id)) use(id);
   }
+  /// The leaders of all regions, by number; empty where each is on its own.
+  std::span<const ObjectId> leaders() const { return leaders_; }
   /// Makes one object of those that move as one. Requires: the target's, by
   /// number.
   void join(std::span<ObjectView> objects) const;
 
  private:
-  struct Part {
-    ObjectId leader = kNoObject;
-    ObjectId next = kNoObject;  // in the same huge page
-  };
   ObjectId next(ObjectId id) const {
-    return id < parts_.size() ? parts_[id].next : kNoObject;
+    return id < next_.size() ? next_[id] : kNoObject;
   }
 
-  std::vector<Part> parts_;  // by region; none: each is on its own
+  // By region; none: each is on its own.
+  std::vector<ObjectId> leaders_;
+  std::vector<ObjectId> next_;  // in the same huge page
 };
 
 }  // namespace thermocline

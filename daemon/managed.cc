@@ -154,7 +154,11 @@ void Managed::look(const Capacities& capacities) {
     totals_.accesses += loads_[id] + stores_[id];
   }
   huge_.find(target_);
-  huge_.join(objects_);
+  parts_.clear();
+  if (!huge_.leaders().empty()) {
+    parts_ = objects_;
+    huge_.join(objects_);
+  }
   working_set_ = 0;
   for (const auto& object : objects_) {
     if (object.loads + object.stores > 0) working_set_ += object.bytes;
@@ -215,8 +219,8 @@ MoveTotals Managed::decide(const Capacities& capacities, BudgetShare budget,
     const bool ready = !planned && !in_flight();
     const Bytes may = budget.available(kernel_->now());
     std::vector<TierView> tiers = tiers_;
-    View view{window_,  window_ns, ready ? may : 0,
-              objects_, tiers,     ns_per_byte};
+    View view{window_, window_ns,   ready ? may : 0, objects_,
+              tiers,   ns_per_byte, parts_,          huge_.leaders()};
     auto wanted = policy_->decide(view);
     view.budget = may;
     if (planned) wanted = make_room_for_plan(tiers.front());

@@ -208,6 +208,7 @@ class Managed {
   std::vector<Recent> recent_;
   HugeGroups huge_;
   std::vector<ObjectView> objects_;
+  std::vector<ObjectView> parts_;  // the same, huge pages' regions apart
   std::vector<ObjectId> after_;  // by object: who begins where it ended
   std::vector<TierView> tiers_;
   Usual fast_room_;

@@ -55,6 +55,12 @@ struct View {
   // What moving took in the window before, in time per byte; 0: nothing was
   // moved then, or nobody measured it.
   double move_ns_per_byte = 0;
+  // Regions that lie in one huge page move as one, and are one of `objects`, by
+  // the number of the first; the others are there without bytes. Here each is
+  // what it is by itself, and whole[i] the object that i is a part of. Both are
+  // empty where no object has parts.
+  std::span<const ObjectView> parts = {};
+  std::span<const ObjectId> whole = {};
 };
 
 struct Move {

@@ -29,6 +29,7 @@
 #include "policies/packing.h"
 #include "policies/stay_search.h"
 #include "policies/tier_use.h"
+#include "policies/wholes.h"
 #include "traces/fields.h"
 
 namespace thermocline {
@@ -109,59 +110,32 @@ class Learned final : public Policy {
         account_({options_.stake, options_.drift, options_.measured}) {}
 
   std::vector<Move> decide(const View& given) override {
-    const View weighed = options_.weighed ? weighed_.see(given) : given;
-    View view = weighed;
+    const View parts = apart(given);
+    const View view = options_.weighed ? weighed_.see(parts) : parts;
     seen_.update(view);
-    if (options_.online) learn(weighed);
+    if (options_.online) learn(view);
     if (options_.autoregression) past_.see(view, seen_, foretold_);
     const double foreseen =
         agent_.score(seen_.features(), seen_.due(), foretold_, score_);
     allowed_ = account_.allow(
         view, seen_, foreseen,
         paper_.lent_ns(options_.lend, options_.lend_windows, account_));
-    view.budget = std::min(view.budget, allowed_);
-    double footprint = 0;
-    wanted_ = 0;
-    bytes_.resize(score_.size());
-    tier_.resize(score_.size());
-    movable_.resize(score_.size());
     TierSums sums(view.tiers.size());
-    for (std::size_t i = 0; i < score_.size(); ++i) {
-      const ObjectView& object = view.objects[i];
-      if (object.bytes == 0) score_[i] = 0;
-      if (score_[i] > 0 && object.tier > 0) wanted_ += object.bytes;
-      footprint += static_cast<double>(object.bytes);
-      bytes_[i] = object.bytes;
-      tier_[i] = object.tier;
-      movable_[i] = object.movable && object.bytes > 0 ? 1 : 0;
-      if (object.tier < view.tiers.size()) {
-        sums.add(i, object.tier, object.bytes);
-      }
-    }
-    tiers_ = view.tiers.size();
-    window_s_ = static_cast<double>(view.window_ns) / 1e9;
-    ns_per_byte_ =
-        footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
+    note(view, sums);
     const bool home = account_.only_home() && ns_per_byte_ > 0;
-    if (home) {
-      account_.scores_home(view, score_, ns_per_byte_, home_);
-      view.budget = given.budget;
-    }
+    if (home) account_.scores_home(view, score_, ns_per_byte_, home_);
     const std::vector<Bytes> used = sums.use(view.tiers);
-    // Untouched, fast memory would be full to the brim.
-    auto moves =
-        pack(view, {bytes_, tier_, movable_, used}, home ? home_ : score_,
-             {options_.hysteresis, home ? 1 : options_.fill});
-    account_.spend(view, moves);
+    auto moves = move_wholes(given, used, home);
+    account_.spend(view, part_moves(given, moves));
     if (foreseen >= 0 && options_.lend > 0) {
       paper_.follow(
-          weighed, seen_, account_, foretold_,
+          view, seen_, account_, foretold_,
           [this](const View& on, std::span<const double> score, double) {
             return pack(on, score, {options_.hysteresis, options_.fill});
           });
     }
     if (home && !moves.empty()) ++undone_;
-    if (account_.losing() && moves.empty() && view.budget > 0) {
+    if (account_.losing() && moves.empty() && given.budget > 0) {
       account_.settle();
     }
     for (const Move& move : moves) tier_[move.object] = move.to;
@@ -261,6 +235,48 @@ class Learned final : public Policy {
   }
 
  private:
+  // Columns of the view, and what there is in all.
+  void note(const View& view, TierSums& sums) {
+    double footprint = 0;
+    wanted_ = 0;
+    bytes_.resize(score_.size());
+    tier_.resize(score_.size());
+    movable_.resize(score_.size());
+    for (std::size_t i = 0; i < score_.size(); ++i) {
+      const ObjectView& object = view.objects[i];
+      if (object.bytes == 0) score_[i] = 0;
+      if (score_[i] > 0 && object.tier > 0) wanted_ += object.bytes;
+      footprint += static_cast<double>(object.bytes);
+      bytes_[i] = object.bytes;
+      tier_[i] = object.tier;
+      movable_[i] = object.movable && object.bytes > 0 ? 1 : 0;
+      if (object.tier < view.tiers.size()) {
+        sums.add(i, object.tier, object.bytes);
+      }
+    }
+    tiers_ = view.tiers.size();
+    window_s_ = static_cast<double>(view.window_ns) / 1e9;
+    ns_per_byte_ =
+        footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
+  }
+
+  // Scores and columns are those of parts, and afterwards those of wholes.
+  std::vector<Move> move_wholes(View view, std::span<const Bytes> used,
+                                bool home) {
+    join_scores(view, score_);
+    if (home) join_scores(view, home_);
+    if (!view.parts.empty()) {
+      for (const ObjectView& one : view.objects) {
+        bytes_[one.id] = one.bytes;
+        movable_[one.id] = one.movable && one.bytes > 0 ? 1 : 0;
+      }
+    }
+    if (!home) view.budget = std::min(view.budget, allowed_);
+    // Untouched, fast memory would be full to the brim.
+    return pack(view, {bytes_, tier_, movable_, used}, home ? home_ : score_,
+                {options_.hysteresis, home ? 1 : options_.fill});
+  }
+
   void learn(const View& view) {
     // Not before there is a target: a policy is also made to check options.
     if (!tuner_) {

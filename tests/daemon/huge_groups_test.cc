@@ -88,6 +88,16 @@ TEST_F(HugeGroupsTest, ThePolicySeesOneObject) {
   }
   EXPECT_EQ(script->objects[16].bytes, kRegion);
   EXPECT_EQ(script->objects[16].loads, 16);
+  // And, who asks for it, what each part is by itself.
+  ASSERT_EQ(script->parts.size(), 24u);
+  ASSERT_EQ(script->whole.size(), 24u);
+  for (ObjectId id = 0; id < 24; ++id) {
+    EXPECT_EQ(script->parts[id].bytes, kRegion) << id;
+    const bool huge = id >= 8 && id < 16;
+    EXPECT_EQ(script->whole[id], huge ? 8 : id);
+    EXPECT_EQ(script->parts[id].loads, id == 8 || id == 11 || id == 16 ? 16 : 0)
+        << id;
+  }
   EXPECT_EQ(managed().last_loads(11), 16) << "people see the regions";
   EXPECT_EQ(managed().explain(11), "the script says so of 8");
 }

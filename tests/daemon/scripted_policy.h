@@ -16,6 +16,8 @@ struct Script {
   std::vector<std::vector<Move>> moves;  // by call of decide()
   std::size_t calls = 0;
   std::vector<ObjectView> objects;  // of the last call
+  std::vector<ObjectView> parts;    // likewise
+  std::vector<ObjectId> whole;
   std::vector<TierView> tiers;
   Bytes budget = 0;
   Nanos window_ns = 0;
@@ -30,6 +32,8 @@ class ScriptedPolicy final : public Policy {
       : script_(std::move(script)) {}
   std::vector<Move> decide(const View& view) override {
     script_->objects.assign(view.objects.begin(), view.objects.end());
+    script_->parts.assign(view.parts.begin(), view.parts.end());
+    script_->whole.assign(view.whole.begin(), view.whole.end());
     script_->tiers.assign(view.tiers.begin(), view.tiers.end());
     script_->budget = view.budget;
     script_->window_ns = view.window_ns;
