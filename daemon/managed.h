@@ -209,7 +209,7 @@ class Managed {
   HugeGroups huge_;
   std::vector<ObjectView> objects_;
   std::vector<ObjectView> parts_;  // the same, huge pages' regions apart
-  std::vector<ObjectId> after_;  // by object: who begins where it ended
+  std::vector<ObjectId> after_;    // by object: who begins where it ended
   std::vector<TierView> tiers_;
   Usual fast_room_;
   TargetReport totals_;
