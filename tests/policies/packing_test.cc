@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 
 #include "tests/policies/views.h"
 
@@ -234,6 +235,49 @@ TEST(Packing, SettlesInsteadOfPingPong) {
     hand.apply(moves);
   }
   EXPECT_LT(windows, 6);
+}
+
+TEST(Packing, OfAllSizesEachExchangePays) {
+  std::mt19937 rng(1);
+  const auto below = [&](std::uint32_t n) {
+    return static_cast<std::uint32_t>(rng() % n);
+  };
+  int exchanges = 0;
+  for (int job = 0; job < 100; ++job) {
+    HandView hand({20 + below(40), 1000});
+    Bytes fast = 0;
+    for (int i = 0; i < 60; ++i) {
+      const Bytes bytes = kBlock << below(5);
+      const bool fits = fast + bytes <= hand.tiers[0].capacity;
+      if (fits) fast += bytes;
+      hand.add(fits ? 0 : 1, 0, 0, bytes);
+    }
+    for (int window = 0; window < 20; ++window) {
+      Scores score;
+      for (int i = 0; i < 60; ++i) score.push_back(below(1000) - 100.0);
+      const auto worth = [&] {  // of what is in fast memory
+        double sum = 0;
+        for (const ObjectView& one : hand.objects) {
+          if (one.tier != 0) continue;
+          sum += std::max(0.0, score[one.id]) * static_cast<double>(one.bytes);
+        }
+        return sum;
+      };
+      const double before = worth();
+      hand.budget = kBlock * below(120);
+      const auto moves = pack_it(hand, score, 0.5);
+      Bytes moved = 0;
+      for (const Move& move : moves) moved += hand.objects[move.object].bytes;
+      ASSERT_LE(moved, hand.budget);
+      hand.apply(moves);
+      hand.view();
+      ASSERT_LE(hand.tiers[0].used, hand.tiers[0].capacity);
+      if (moves.empty()) continue;
+      ASSERT_GT(worth(), before);
+      ++exchanges;
+    }
+  }
+  EXPECT_GT(exchanges, 1000);  // of 2,000 windows
 }
 
 TEST(Packing, ExtremesDoNotOverflow) {
