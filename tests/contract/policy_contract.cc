@@ -101,8 +101,41 @@ void SyntheticTarget::touch() {
   }
 }
 
+// Now and then some lie in one huge page, others than before.
+void SyntheticTarget::join() {
+  view_.parts = {};
+  view_.whole = {};
+  view_.objects = objects_;
+  if (objects_.empty() || pick(2) == 0) return;
+  whole_.clear();
+  for (ObjectView& one : objects_) {
+    const bool joins = one.id > 0 && pick(3) == 0;
+    whole_.push_back(joins ? whole_.back() : one.id);
+    if (joins) one.tier = objects_[whole_.back()].tier;
+  }
+  joined_ = objects_;
+  for (const ObjectView& part : objects_) {
+    if (whole_[part.id] == part.id) continue;
+    ObjectView& whole = joined_[whole_[part.id]];
+    whole.bytes += part.bytes;
+    whole.loads += part.loads;
+    whole.stores += part.stores;
+    whole.movable = whole.movable && part.movable;
+    joined_[part.id] = {.id = part.id, .tier = part.tier, .movable = false};
+  }
+  view_.objects = joined_;
+  view_.parts = objects_;
+  view_.whole = whole_;
+}
+
 void SyntheticTarget::refresh() {
   touch();
+  // Neighbours in runs; some claim one that lies elsewhere, or is none.
+  for (ObjectView& object : objects_) {
+    const auto next = object.id % 11 == 7 ? object.id / 2 : object.id + 1;
+    object.after = object.id % 5 == 4 ? kNoObject : next;
+  }
+  join();
   std::vector<Bytes> used(tiers_.size(), 0);
   for (const auto& object : objects_) used[object.tier] += object.bytes;
   for (std::size_t t = 0; t < tiers_.size(); ++t) {
@@ -111,19 +144,17 @@ void SyntheticTarget::refresh() {
   }
   const Bytes budgets[] = {0, 4096, 300'000, 2'000'000, ~Bytes{0}};
   view_.budget = budgets[pick(5)];
-  // Neighbours in runs; some claim one that lies elsewhere, or is none.
-  for (ObjectView& object : objects_) {
-    const auto next = object.id % 11 == 7 ? object.id / 2 : object.id + 1;
-    object.after = object.id % 5 == 4 ? kNoObject : next;
-  }
   view_.window_ns = 10'000'000;
-  view_.objects = objects_;
   view_.tiers = tiers_;
 }
 
 void SyntheticTarget::step(const std::vector<Move>& moves) {
   for (const Move& move : moves) {
-    if (pick(10) != 0) objects_[move.object].tier = move.to;
+    if (pick(10) == 0) continue;
+    objects_[move.object].tier = move.to;
+    for (std::size_t i = 0; i < view_.whole.size(); ++i) {
+      if (view_.whole[i] == move.object) objects_[i].tier = move.to;
+    }
   }
   for (auto& object : objects_) {
     if (pick(20) == 0) object.bytes = pick_bytes();

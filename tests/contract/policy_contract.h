@@ -35,10 +35,13 @@ class SyntheticTarget {
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
   Bytes pick_bytes();
   void touch();
+  void join();
   void refresh();
 
   std::mt19937_64 random_;
   std::vector<ObjectView> objects_;
+  std::vector<ObjectView> joined_;  // those in one huge page as one
+  std::vector<ObjectId> whole_;
   std::vector<TierView> tiers_;
   View view_;
 };
