@@ -1,7 +1,6 @@
 #include "daemon/huge_groups.h"
 
 #include <numeric>
-#include <utility>
 
 namespace thermocline {
 namespace {
@@ -44,21 +43,6 @@ void HugeGroups::find(const Target& target) {
       leaders_[group[i]] = id;
       next_[group[i - 1]] = group[i];
     }
-  }
-}
-
-void HugeGroups::join(std::span<ObjectView> objects) const {
-  for (ObjectId id = 0; id < leaders_.size(); ++id) {
-    if (leaders_[id] == id) continue;
-    const ObjectView part = std::exchange(
-        objects[id], {.id = id, .tier = objects[id].tier, .movable = false});
-    auto& whole = objects[leaders_[id]];
-    whole.bytes += part.bytes;
-    whole.loads += part.loads;
-    whole.stores += part.stores;
-    whole.waited += part.waited;
-    whole.movable = whole.movable && part.movable;
-    if (next_[id] == kNoObject) whole.after = part.after;
   }
 }
 

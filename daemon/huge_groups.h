@@ -32,11 +32,9 @@ class HugeGroups {
   void each(ObjectId leader, auto&& use) const {
     for (ObjectId id = leader; id != kNoObject; id = next(id)) use(id);
   }
-  /// The leaders of all regions, by number; empty where each is on its own.
+  /// The leaders of all regions, by number (View::whole); empty where each is
+  /// on its own.
   std::span<const ObjectId> leaders() const { return leaders_; }
-  /// Makes one object of those that move as one. Requires: the target's, by
-  /// number.
-  void join(std::span<ObjectView> objects) const;
 
  private:
   ObjectId next(ObjectId id) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "policies/wholes.h"
 #include "traces/from_cache.h"
 
 namespace thermocline {
@@ -157,7 +158,7 @@ void Managed::look(const Capacities& capacities) {
   parts_.clear();
   if (!huge_.leaders().empty()) {
     parts_ = objects_;
-    huge_.join(objects_);
+    join_parts(objects_, huge_.leaders());
   }
   working_set_ = 0;
   for (const auto& object : objects_) {

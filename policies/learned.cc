@@ -120,11 +120,9 @@ class Learned final : public Policy {
     allowed_ = account_.allow(
         view, seen_, foreseen,
         paper_.lent_ns(options_.lend, options_.lend_windows, account_));
-    TierSums sums(view.tiers.size());
-    note(view, sums);
+    const std::vector<Bytes> used = note(view);
     const bool home = account_.only_home() && ns_per_byte_ > 0;
     if (home) account_.scores_home(view, score_, ns_per_byte_, home_);
-    const std::vector<Bytes> used = sums.use(view.tiers);
     auto moves = move_wholes(given, used, home);
     account_.spend(view, part_moves(given, moves));
     if (foreseen >= 0 && options_.lend > 0) {
@@ -235,8 +233,9 @@ class Learned final : public Policy {
   }
 
  private:
-  // Columns of the view, and what there is in all.
-  void note(const View& view, TierSums& sums) {
+  // Columns of the view, and what there is in all; returns TierSums::use().
+  std::vector<Bytes> note(const View& view) {
+    TierSums sums(view.tiers.size());
     double footprint = 0;
     wanted_ = 0;
     bytes_.resize(score_.size());
@@ -258,6 +257,7 @@ class Learned final : public Policy {
     window_s_ = static_cast<double>(view.window_ns) / 1e9;
     ns_per_byte_ =
         footprint > 0 ? static_cast<double>(view.window_ns) / footprint : 0;
+    return sums.use(view.tiers);
   }
 
   // Scores and columns are those of parts, and afterwards those of wholes.

@@ -8,6 +8,7 @@
 // Cost: O(objects).
 #pragma once
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,31 @@
 
 namespace thermocline {
 
+/// Makes wholes of parts, each under the number that `whole` has for its parts:
+/// View::objects of View::parts.
+inline void join_parts(std::span<ObjectView> objects,
+                       std::span<const ObjectId> whole) {
+  for (ObjectId id = 0; id < whole.size(); ++id) {
+    if (whole[id] == id) continue;
+    const ObjectView part = std::exchange(
+        objects[id], {.id = id, .tier = objects[id].tier, .movable = false});
+    ObjectView& all = objects[whole[id]];
+    all.bytes += part.bytes;
+    all.loads += part.loads;
+    all.stores += part.stores;
+    all.waited += part.waited;
+    all.movable = all.movable && part.movable;
+    const bool last =
+        part.after >= whole.size() || whole[part.after] != whole[id];
+    if (last) all.after = part.after;
+  }
+}
+
 /// The view of its parts, as if each moved alone.
 inline View apart(View view) {
   if (!view.parts.empty()) view.objects = view.parts;
+  view.parts = {};
+  view.whole = {};
   return view;
 }
 

@@ -128,7 +128,7 @@ struct TwoPages {
     return account.balance_ns();
   }
   Bytes may() const { return may_; }
-  // Something was asked for; what it costs, so.
+  // A move is asked for; of object 1, as long as it is not there, for nothing.
   void ask(const Move& move = {1, 1, 0}) {
     View view;
     view.objects = objects;

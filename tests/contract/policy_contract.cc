@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "policies/wholes.h"
+
 namespace thermocline {
 namespace {
 
@@ -114,15 +116,7 @@ void SyntheticTarget::join() {
     if (joins) one.tier = objects_[whole_.back()].tier;
   }
   joined_ = objects_;
-  for (const ObjectView& part : objects_) {
-    if (whole_[part.id] == part.id) continue;
-    ObjectView& whole = joined_[whole_[part.id]];
-    whole.bytes += part.bytes;
-    whole.loads += part.loads;
-    whole.stores += part.stores;
-    whole.movable = whole.movable && part.movable;
-    joined_[part.id] = {.id = part.id, .tier = part.tier, .movable = false};
-  }
+  join_parts(joined_, whole_);
   view_.objects = joined_;
   view_.parts = objects_;
   view_.whole = whole_;

@@ -36,6 +36,30 @@ struct HugePage {
 TEST(Wholes, EachPartIsSeenByItself) {
   const HugePage page;
   EXPECT_EQ(apart(page.view()).objects[2].bytes, 30u);
+  EXPECT_TRUE(apart(page.view()).parts.empty()) << "it has none";
+}
+
+TEST(Wholes, AWholeIsTheSumOfItsParts) {
+  HugePage page;
+  for (ObjectView& part : page.parts) {
+    part.after = part.id + 1;
+    part.loads = 1;
+    part.stores = 2;
+    part.waited = 3;
+  }
+  page.objects = page.parts;
+  join_parts(page.objects, page.whole);
+  const ObjectView& whole = page.objects[1];
+  EXPECT_EQ(whole.bytes, 40u);
+  EXPECT_EQ(whole.loads, 2);
+  EXPECT_EQ(whole.stores, 4);
+  EXPECT_EQ(whole.waited, 6);
+  EXPECT_EQ(whole.after, 3u);
+  EXPECT_TRUE(whole.movable);
+  EXPECT_EQ(page.objects[2].bytes, 0u);
+  EXPECT_EQ(page.objects[2].after, kNoObject);
+  EXPECT_FALSE(page.objects[2].movable);
+  EXPECT_EQ(page.objects[3].bytes, 10u);
 }
 
 TEST(Wholes, AWholeIsWorthTheMeanOfItsParts) {
