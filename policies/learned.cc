@@ -24,6 +24,7 @@
 #include "agent/features.h"
 #include "agent/fine_tuner.h"
 #include "agent/on_paper.h"
+#include "agent/uncovered.h"
 #include "agent/weighed.h"
 #include "policies/better_plan.h"
 #include "policies/packing.h"
@@ -50,6 +51,7 @@ class Learned final : public Policy {
     double stake = Account::Options().stake;
     double drift = Account::Options().drift;
     bool measured = Account::Options().measured;
+    bool uncovered = true;
     bool weighed = true;
     bool autoregression = true;
     double lend = 0.5;
@@ -69,6 +71,9 @@ class Learned final : public Policy {
       f("drift", drift, 0.0, 1.0, "share of the time since, likewise");
       f("measured", measured,
         "what moves earn is reckoned by what windows took, not as modelled");
+      f("uncovered", uncovered,
+        "accesses in fast memory count for those that a prefetch hides there, "
+        "as far as what moves tells");
       f("weighed", weighed,
         "accesses count by what the core waited for them, where the processor "
         "tells");
@@ -111,7 +116,8 @@ class Learned final : public Policy {
 
   std::vector<Move> decide(const View& given) override {
     const View parts = apart(given);
-    const View view = options_.weighed ? weighed_.see(parts) : parts;
+    const View counted = options_.uncovered ? uncovered_.see(parts) : parts;
+    const View view = options_.weighed ? weighed_.see(counted) : counted;
     seen_.update(view);
     if (options_.online) learn(view);
     if (options_.autoregression) past_.see(view, seen_, foretold_);
@@ -221,6 +227,8 @@ class Learned final : public Policy {
     std::map<std::string, std::uint64_t> out{
         {"account_allows_bytes", allowed_},
         {"account_undid_windows", undone_},
+        {"fast_accesses_count_percent",
+         static_cast<std::uint64_t>(100 * uncovered_.times())},
         {"slow_wanted_fast_bytes", wanted_}};
     if (!tuner_) return out;
     const auto all = tuner_->counts();
@@ -305,6 +313,7 @@ class Learned final : public Policy {
   Options options_;
   Agent agent_;
   Account account_;
+  Uncovered uncovered_;
   Weighed weighed_;
   FeatureTracker seen_;
   Bytes allowed_ = 0;         // by the account, in the last window
