@@ -1,6 +1,7 @@
 #include "agent/uncovered.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace thermocline {
 namespace {
@@ -8,11 +9,13 @@ namespace {
 // In samples:
 constexpr double kNone = 16;           // that are taken to have told of nothing
 constexpr double kMemory = 512;        // of either direction are remembered
+constexpr double kLikeBefore = 32;     // in which what stayed stayed the same
 constexpr double kKept = 0.99;         // of them, by window
 constexpr double kMost = 16;           // times that an access counts
 constexpr std::int16_t kLong = 4;      // windows that a share is a mean of
-constexpr std::int16_t kLooked = 2;    // windows after a move that tell
+constexpr std::int8_t kLooked = 2;     // windows after a move that tell
 constexpr std::int16_t kCompared = 2;  // and at least so many before
+constexpr std::int64_t kTurns = 4;     // of what stays, a part a window
 
 }  // namespace
 
@@ -21,6 +24,30 @@ void Uncovered::Moved::forget(double most) {
       std::min(kKept, most / std::max({slow, fast, most * kKept}));
   slow *= kept;
   fast *= kept;
+}
+
+// By octaves of samples a window, from a quarter of one on.
+std::size_t Uncovered::heat_of(double before) const {
+  const double samples = std::max(before / sample_, 0.125);
+  return std::min(kHeats - 1,
+                  static_cast<std::size_t>(std::ilogb(samples) + 3));
+}
+
+void Uncovered::look(Seen& seen, double accesses, double all) {
+  if (seen.before <= 0 && accesses <= 0) return;
+  const double before = static_cast<double>(seen.before) * all;
+  Stayed& like = stayed_[seen.fast != (seen.trial == Trial::kMoved) ? 1 : 0]
+                        [heat_of(before)];
+  if (seen.trial == Trial::kStayed) {
+    like.before += before;
+    like.after += accesses;
+    return;
+  }
+  const double none = kLikeBefore * sample_;
+  const double there = before * (like.after + none) / (like.before + none);
+  Moved& moved = seen.fast ? up_ : down_;
+  moved.slow += seen.fast ? there : accesses;
+  moved.fast += seen.fast ? accesses : there;
 }
 
 void Uncovered::take_in(const View& view, double all) {
@@ -32,26 +59,38 @@ void Uncovered::take_in(const View& view, double all) {
       continue;
     }
     const bool fast = one.tier == 0;
-    if (seen.windows == kAbsent || fast != seen.fast) {
+    const bool moved = seen.windows != kAbsent && fast != seen.fast;
+    const bool turn =
+        (static_cast<std::int64_t>(one.id) + windows_) % kTurns == 0;
+    if (seen.windows == kAbsent || moved) {
       // Of this window, some was before.
+      const bool tells = moved && seen.windows >= kCompared;
       seen = {.before = seen.share,
               .fast = fast,
-              .moved = seen.windows >= kCompared};
+              .trial = tells ? Trial::kMoved : Trial::kNone};
       continue;
     }
     const double accesses = one.loads + one.stores;
     if (accesses > 0 && (sample_ <= 0 || accesses < sample_)) {
       sample_ = accesses;
     }
+    if (seen.trial != Trial::kNone && sample_ > 0) {
+      // What stays leaves a window out as well.
+      if (seen.trial == Trial::kMoved || seen.looked > 0) {
+        look(seen, accesses, all);
+      }
+      const std::int8_t last =
+          seen.trial == Trial::kMoved ? kLooked : kLooked + 1;
+      if (++seen.looked >= last) seen.trial = Trial::kNone;
+    }
     if (seen.windows < kLong) ++seen.windows;
     seen.share += (static_cast<float>(accesses / all) - seen.share) /
                   static_cast<float>(seen.windows);
-    if (!seen.moved) continue;
-    const double before = static_cast<double>(seen.before) * all;
-    Moved& moved = fast ? up_ : down_;
-    moved.slow += fast ? before : accesses;
-    moved.fast += fast ? accesses : before;
-    if (seen.windows == kLooked) seen.moved = false;
+    if (turn && seen.trial == Trial::kNone && seen.windows >= kCompared) {
+      seen.trial = Trial::kStayed;
+      seen.before = seen.share;
+      seen.looked = 0;
+    }
   }
 }
 
@@ -59,9 +98,16 @@ View Uncovered::see(const View& view) {
   double all = 0;
   for (const ObjectView& one : view.objects) all += one.loads + one.stores;
   if (!(all > 0)) return view;
+  ++windows_;
   take_in(view, all);
   if (sample_ <= 0) return view;
   for (Moved* const moved : {&up_, &down_}) moved->forget(kMemory * sample_);
+  for (auto& tier : stayed_) {
+    for (Stayed& heat : tier) {
+      heat.before *= 0.9;
+      heat.after *= 0.9;
+    }
+  }
   const double none = kNone * sample_;
   times_ = std::clamp(std::min(up_.times(none), down_.times(none)), 1.0, kMost);
   if (times_ == 1) return view;

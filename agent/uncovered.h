@@ -9,13 +9,15 @@
 // both look alike, so no agent learns of it from them.
 //
 // Each move is an experiment that tells. Of objects that changed tiers, it is
-// summed how much of the job's accesses they had while they were in slow
-// memory, and how much in fast memory: in up to four windows before and in the
-// two after the one in which they moved. What was promoted may have been hot
-// by chance before, and what was demoted cold, or a phase may have ended: of
-// either direction's ratio, the one nearer to 1 is believed, and as if it had
-// been 1 for some samples more. As many times as that says, all accesses in
-// fast memory count (1 to 16): those of the job, for a part has too few moves.
+// summed how much of the job's accesses they had in the two windows after the
+// one in which they moved, and how much they would have had, had they stayed:
+// as much as in up to four windows before, times what became of objects in that
+// tier that had as much and did stay. For what is promoted looked hot, and
+// looks less hot soon after, by chance or because a phase ends, without any
+// prefetch; and what is demoted looked cold. Of either direction's ratio, the
+// one nearer to 1 is believed, and as if it had been 1 for some samples more.
+// As many times as that says, all accesses in fast memory count (1 to 16):
+// those of the whole job, for a part of it has too few moves.
 //
 // Thread safety: none. Determinism: the same views give the same bits. Cost:
 // O(objects) a window.
@@ -38,16 +40,24 @@ class Uncovered {
   double times() const { return times_; }
 
  private:
+  enum class Trial : std::uint8_t { kNone, kMoved, kStayed };
   // An object, since it is in its tier.
   struct Seen {
     float share = 0;           // of the job's accesses, over the last windows
-    float before = 0;          // the same, in the tier where it was before
-    std::int16_t windows = 0;  // whole ones; kAbsent: it is not there
+    float before = 0;          // the same, when the trial began
+    std::int16_t windows = 0;  // whole ones, some; kAbsent: it is not there
     bool fast = false;
-    bool moved = false;  // from where it had been for long enough to compare
+    Trial trial = Trial::kNone;
+    std::int8_t looked = 0;  // windows since the trial began
   };
   static constexpr std::int16_t kAbsent = -1;
-  // Accesses of objects that moved one way, in either tier.
+  // Accesses of objects that stayed in a tier, by what they had before.
+  struct Stayed {
+    double before = 0;
+    double after = 0;
+  };
+  static constexpr std::size_t kHeats = 12;
+  // Accesses of objects that moved one way, there and had they stayed.
   struct Moved {
     double slow = 0;
     double fast = 0;
@@ -55,12 +65,16 @@ class Uncovered {
     double times(double none) const { return (slow + none) / (fast + none); }
   };
   void take_in(const View& view, double all);
+  void look(Seen& seen, double accesses, double all);
+  std::size_t heat_of(double before) const;
 
-  std::vector<Seen> seen_;  // by object
+  std::vector<Seen> seen_;                            // by object
+  std::array<std::array<Stayed, kHeats>, 2> stayed_;  // in slow, in fast
   Moved up_;
   Moved down_;
   double sample_ = 0;  // accesses that a sample stands for: the fewest seen
   double times_ = 1;
+  std::int64_t windows_ = 0;
   std::vector<ObjectView> objects_;
 };
 

@@ -134,6 +134,24 @@ TEST(Uncovered, APhaseThatEndsIsNotTakenForIt) {
   EXPECT_LT(most, 1.3);
 }
 
+TEST(Uncovered, AStepThatComesAgainIsNotTakenForIt) {
+  // Each part is hot for two windows of eight, and what is hot is promoted when
+  // it is about to be cold; what is put out is hot again soon.
+  Job job;
+  job.hides = 1;
+  double most = 1;
+  for (int w = 0; w < 200; ++w) {
+    const std::size_t hot = w / 2 % 4;
+    for (ObjectId i = 0; i < kObjects; ++i) {
+      job.rate[i] = i / (kObjects / 4) == hot ? 10 : 1;
+    }
+    job.window();
+    if (w > 20) most = std::max(most, job.uncovered.times());
+    if (w % 2 == 1) job.swap_by_looks(2);
+  }
+  EXPECT_LT(most, 1.5);
+}
+
 TEST(Uncovered, AJobThatGetsFasterTellsTheSame) {
   // Four times as fast after each move, as a job gets whose hot memory comes:
   // what was promoted has half the accesses that it had before, not an eighth.
