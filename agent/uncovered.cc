@@ -15,7 +15,8 @@ constexpr double kMost = 16;           // times that an access counts
 constexpr std::int16_t kLong = 4;      // windows that a share is a mean of
 constexpr std::int8_t kLooked = 2;     // windows after a move that tell
 constexpr std::int16_t kCompared = 2;  // and at least so many before
-constexpr std::int64_t kTurns = 4;     // of what stays, a part a window
+constexpr std::uint64_t kTurns = 4;    // of what stays, a part a window
+constexpr double kStayedKept = 0.9;    // of what is known of it, by window
 
 }  // namespace
 
@@ -26,9 +27,9 @@ void Uncovered::Moved::forget(double most) {
   fast *= kept;
 }
 
-// By octaves of samples a window, from a quarter of one on.
+// By octaves of samples a window, from an eighth of one on.
 std::size_t Uncovered::heat_of(double before) const {
-  const double samples = std::max(before / sample_, 0.125);
+  const double samples = std::min(4096.0, std::max(0.125, before / sample_));
   return std::min(kHeats - 1,
                   static_cast<std::size_t>(std::ilogb(samples) + 3));
 }
@@ -60,8 +61,6 @@ void Uncovered::take_in(const View& view, double all) {
     }
     const bool fast = one.tier == 0;
     const bool moved = seen.windows != kAbsent && fast != seen.fast;
-    const bool turn =
-        (static_cast<std::int64_t>(one.id) + windows_) % kTurns == 0;
     if (seen.windows == kAbsent || moved) {
       // Of this window, some was before.
       const bool tells = moved && seen.windows >= kCompared;
@@ -86,6 +85,7 @@ void Uncovered::take_in(const View& view, double all) {
     if (seen.windows < kLong) ++seen.windows;
     seen.share += (static_cast<float>(accesses / all) - seen.share) /
                   static_cast<float>(seen.windows);
+    const bool turn = (one.id + windows_) % kTurns == 0;
     if (turn && seen.trial == Trial::kNone && seen.windows >= kCompared) {
       seen.trial = Trial::kStayed;
       seen.before = seen.share;
@@ -97,15 +97,15 @@ void Uncovered::take_in(const View& view, double all) {
 View Uncovered::see(const View& view) {
   double all = 0;
   for (const ObjectView& one : view.objects) all += one.loads + one.stores;
-  if (!(all > 0)) return view;
+  if (!(all > 0) || !std::isfinite(all)) return view;
   ++windows_;
   take_in(view, all);
   if (sample_ <= 0) return view;
   for (Moved* const moved : {&up_, &down_}) moved->forget(kMemory * sample_);
   for (auto& tier : stayed_) {
     for (Stayed& heat : tier) {
-      heat.before *= 0.9;
-      heat.after *= 0.9;
+      heat.before *= kStayedKept;
+      heat.after *= kStayedKept;
     }
   }
   const double none = kNone * sample_;

@@ -51,7 +51,7 @@ class Uncovered {
     std::int8_t looked = 0;  // windows since the trial began
   };
   static constexpr std::int16_t kAbsent = -1;
-  // Accesses of objects that stayed in a tier, by what they had before.
+  // Accesses of objects that stayed in a tier and had as much before.
   struct Stayed {
     double before = 0;
     double after = 0;
@@ -74,7 +74,7 @@ class Uncovered {
   Moved down_;
   double sample_ = 0;  // accesses that a sample stands for: the fewest seen
   double times_ = 1;
-  std::int64_t windows_ = 0;
+  std::uint64_t windows_ = 0;
   std::vector<ObjectView> objects_;
 };
 

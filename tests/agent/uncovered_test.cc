@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -123,7 +124,7 @@ TEST(Uncovered, APhaseThatEndsIsNotTakenForIt) {
   job.hides = 1;
   double most = 1;
   for (int w = 0; w < 120; ++w) {
-    const std::size_t hot = w / 8 % 4;
+    const auto hot = static_cast<ObjectId>(w / 8 % 4);
     for (ObjectId i = 0; i < kObjects; ++i) {
       job.rate[i] = i / (kObjects / 4) == hot ? 10 : 0;
     }
@@ -141,7 +142,7 @@ TEST(Uncovered, AStepThatComesAgainIsNotTakenForIt) {
   job.hides = 1;
   double most = 1;
   for (int w = 0; w < 200; ++w) {
-    const std::size_t hot = w / 2 % 4;
+    const auto hot = static_cast<ObjectId>(w / 2 % 4);
     for (ObjectId i = 0; i < kObjects; ++i) {
       job.rate[i] = i / (kObjects / 4) == hot ? 10 : 1;
     }
@@ -193,6 +194,36 @@ TEST(Uncovered, WhatMovesBackAtOnceTellsNothing) {
     }
   }
   EXPECT_GT(job.uncovered.times(), 5);
+}
+
+TEST(Uncovered, NonsenseIsHandedOn) {
+  Job job;
+  for (int w = 0; w < 20; ++w) {
+    job.window();
+    if (w % 4 == 3) job.swap_by_looks(4);
+  }
+  for (const double none : {0.0, -1.0, std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN()}) {
+    for (ObjectView& one : job.objects) one.loads = none;
+    View view;
+    view.objects = job.objects;
+    view.tiers = job.tiers;
+    EXPECT_EQ(job.uncovered.see(view).objects.data(), job.objects.data());
+  }
+  job.objects[1].loads = 1e300;
+  job.objects[3].loads = 1e-300;
+  for (ObjectView& one : job.objects) {
+    if (std::isnan(one.loads)) one.loads = 0;
+  }
+  View view;
+  view.objects = job.objects;
+  view.tiers = job.tiers;
+  for (int w = 0; w < 20; ++w) {
+    job.objects[1].tier = w % 8 < 4 ? 0 : 1;
+    job.uncovered.see(view);
+    EXPECT_GE(job.uncovered.times(), 1);
+    EXPECT_LE(job.uncovered.times(), 16);
+  }
 }
 
 TEST(Uncovered, AViewIsAsGivenWhereNothingMoves) {
