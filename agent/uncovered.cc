@@ -34,21 +34,22 @@ std::size_t Uncovered::heat_of(double before) const {
                   static_cast<std::size_t>(std::ilogb(samples) + 3));
 }
 
-void Uncovered::look(Seen& seen, double accesses, double all) {
+void Uncovered::look(const Seen& seen, double accesses, double all) {
   if (seen.before <= 0 && accesses <= 0) return;
   const double before = static_cast<double>(seen.before) * all;
-  Stayed& like = stayed_[seen.fast != (seen.trial == Trial::kMoved) ? 1 : 0]
-                        [heat_of(before)];
-  if (seen.trial == Trial::kStayed) {
+  const bool moved = seen.trial == Trial::kMoved;
+  const bool was_fast = seen.fast != moved;
+  Stayed& like = stayed_[was_fast ? 1 : 0][heat_of(before)];
+  if (!moved) {
     like.before += before;
     like.after += accesses;
     return;
   }
   const double none = kLikeBefore * sample_;
   const double there = before * (like.after + none) / (like.before + none);
-  Moved& moved = seen.fast ? up_ : down_;
-  moved.slow += seen.fast ? there : accesses;
-  moved.fast += seen.fast ? accesses : there;
+  Moved& way = seen.fast ? up_ : down_;
+  way.slow += seen.fast ? there : accesses;
+  way.fast += seen.fast ? accesses : there;
 }
 
 void Uncovered::take_in(const View& view, double all) {
@@ -60,10 +61,9 @@ void Uncovered::take_in(const View& view, double all) {
       continue;
     }
     const bool fast = one.tier == 0;
-    const bool moved = seen.windows != kAbsent && fast != seen.fast;
-    if (seen.windows == kAbsent || moved) {
-      // Of this window, some was before.
-      const bool tells = moved && seen.windows >= kCompared;
+    if (seen.windows == kAbsent || fast != seen.fast) {
+      // Of this window, some was before: it tells nothing.
+      const bool tells = seen.windows >= kCompared;
       seen = {.before = seen.share,
               .fast = fast,
               .trial = tells ? Trial::kMoved : Trial::kNone};
@@ -73,14 +73,9 @@ void Uncovered::take_in(const View& view, double all) {
     if (accesses > 0 && (sample_ <= 0 || accesses < sample_)) {
       sample_ = accesses;
     }
-    if (seen.trial != Trial::kNone && sample_ > 0) {
-      // What stays leaves a window out as well.
-      if (seen.trial == Trial::kMoved || seen.looked > 0) {
-        look(seen, accesses, all);
-      }
-      const std::int8_t last =
-          seen.trial == Trial::kMoved ? kLooked : kLooked + 1;
-      if (++seen.looked >= last) seen.trial = Trial::kNone;
+    if (seen.trial != Trial::kNone) {
+      if (seen.looked >= 0) look(seen, accesses, all);
+      if (++seen.looked == kLooked) seen.trial = Trial::kNone;
     }
     if (seen.windows < kLong) ++seen.windows;
     seen.share += (static_cast<float>(accesses / all) - seen.share) /
@@ -89,7 +84,7 @@ void Uncovered::take_in(const View& view, double all) {
     if (turn && seen.trial == Trial::kNone && seen.windows >= kCompared) {
       seen.trial = Trial::kStayed;
       seen.before = seen.share;
-      seen.looked = 0;
+      seen.looked = -1;
     }
   }
 }

@@ -48,7 +48,8 @@ class Uncovered {
     std::int16_t windows = 0;  // whole ones, some; kAbsent: it is not there
     bool fast = false;
     Trial trial = Trial::kNone;
-    std::int8_t looked = 0;  // windows since the trial began
+    // Windows after the move. Of what stayed one is left out as well: -1.
+    std::int8_t looked = 0;
   };
   static constexpr std::int16_t kAbsent = -1;
   // Accesses of objects that stayed in a tier and had as much before.
@@ -65,7 +66,7 @@ class Uncovered {
     double times(double none) const { return (slow + none) / (fast + none); }
   };
   void take_in(const View& view, double all);
-  void look(Seen& seen, double accesses, double all);
+  void look(const Seen& seen, double accesses, double all);
   std::size_t heat_of(double before) const;
 
   std::vector<Seen> seen_;                            // by object

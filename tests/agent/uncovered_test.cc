@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/agent/two_tiers_view.h"
+
 namespace thermocline {
 namespace {
 
@@ -16,23 +18,17 @@ constexpr double kLoads = 199;  // that one sample stands for
 
 // Regions, half of them in fast memory, of which fast memory hides all but one
 // access in `hides`.
-struct Job {
-  std::vector<ObjectView> objects;
+struct Job : TwoTiersView {
   std::vector<double> rate;  // samples a window, in slow memory
   double hides = 8;
   double pace = 1;
-  TierView tiers[2] = {{64 << 18, 64 << 18, 100, 100, 1e10, 1e10},
-                       {1 << 30, 64 << 18, 300, 300, 1e9, 1e9}};
   Uncovered uncovered;
   std::mt19937_64 rng{7};
 
-  Job() : rate(kObjects, 10) {
-    for (ObjectId i = 0; i < kObjects; ++i) {
-      objects.push_back({.id = i,
-                         .bytes = Bytes{1} << 18U,
-                         .tier = i % 2 == 0 ? TierId{0} : TierId{1}});
-    }
-  }
+  explicit Job(double hidden = 8)
+      : TwoTiersView(kObjects, [](ObjectId i) { return i % 2 == 0; }),
+        rate(kObjects, 10),
+        hides(hidden) {}
 
   View window() {
     for (ObjectView& one : objects) {
@@ -41,11 +37,26 @@ struct Job {
       one.loads =
           kLoads * (mean > 0 ? std::poisson_distribution<>(mean)(rng) : 0);
     }
-    View view;
-    view.window_ns = 50'000'000;
-    view.objects = objects;
-    view.tiers = tiers;
-    return uncovered.see(view);
+    return uncovered.see(view());
+  }
+
+  // So many windows, some swapped every fourth; the most that it came to.
+  double play(int windows, std::size_t some) {
+    double most = 1;
+    for (int w = 0; w < windows; ++w) {
+      window();
+      most = std::max(most, uncovered.times());
+      if (w % 4 == 3) swap_by_looks(some);
+    }
+    return most;
+  }
+
+  // A quarter of the regions is used ten times a window, the others as told.
+  void heat_quarter(int which, double others) {
+    for (ObjectId i = 0; i < kObjects; ++i) {
+      const int quarter = static_cast<int>(i / (kObjects / 4));
+      rate[i] = quarter == which ? 10 : others;
+    }
   }
 
   // Of `some` in each tier, those that look hottest in slow memory take the
@@ -78,10 +89,7 @@ double sum(const View& view, bool fast) {
 
 TEST(Uncovered, WhatFastMemoryHidesIsToldByWhatMoves) {
   Job job;
-  for (int w = 0; w < 40; ++w) {
-    job.window();
-    if (w % 4 == 3) job.swap_by_looks(4);
-  }
+  job.play(40, 4);
   EXPECT_GT(job.uncovered.times(), 4);
   EXPECT_LT(job.uncovered.times(), 10);
   const View view = job.window();
@@ -90,10 +98,7 @@ TEST(Uncovered, WhatFastMemoryHidesIsToldByWhatMoves) {
 
 TEST(Uncovered, WaitsOfWhatIsHiddenCountAsOften) {
   Job job;
-  for (int w = 0; w < 40; ++w) {
-    job.window();
-    if (w % 4 == 3) job.swap_by_looks(4);
-  }
+  job.play(40, 4);
   for (ObjectView& one : job.objects) one.waited = one.stores = 100;
   const View view = job.window();
   for (const ObjectView& one : view.objects) {
@@ -106,28 +111,17 @@ TEST(Uncovered, WaitsOfWhatIsHiddenCountAsOften) {
 
 TEST(Uncovered, ChanceIsNotTakenForIt) {
   // What looked hot is promoted and looks colder, what looked cold hotter.
-  Job job;
-  job.hides = 1;
+  Job job(1);
   std::ranges::fill(job.rate, 1);
-  double most = 1;
-  for (int w = 0; w < 100; ++w) {
-    job.window();
-    most = std::max(most, job.uncovered.times());
-    if (w % 4 == 3) job.swap_by_looks(8);
-  }
-  EXPECT_LT(most, 1.5);
+  EXPECT_LT(job.play(100, 8), 1.5);
 }
 
 TEST(Uncovered, APhaseThatEndsIsNotTakenForIt) {
   // What is hot is promoted a few windows later, and is cold soon after.
-  Job job;
-  job.hides = 1;
+  Job job(1);
   double most = 1;
   for (int w = 0; w < 120; ++w) {
-    const auto hot = static_cast<ObjectId>(w / 8 % 4);
-    for (ObjectId i = 0; i < kObjects; ++i) {
-      job.rate[i] = i / (kObjects / 4) == hot ? 10 : 0;
-    }
+    job.heat_quarter(w / 8 % 4, 0);
     job.window();
     most = std::max(most, job.uncovered.times());
     if (w % 8 == 4) job.swap_by_looks(16);
@@ -138,14 +132,10 @@ TEST(Uncovered, APhaseThatEndsIsNotTakenForIt) {
 TEST(Uncovered, AStepThatComesAgainIsNotTakenForIt) {
   // Each part is hot for two windows of eight, and what is hot is promoted when
   // it is about to be cold; what is put out is hot again soon.
-  Job job;
-  job.hides = 1;
+  Job job(1);
   double most = 1;
   for (int w = 0; w < 200; ++w) {
-    const auto hot = static_cast<ObjectId>(w / 2 % 4);
-    for (ObjectId i = 0; i < kObjects; ++i) {
-      job.rate[i] = i / (kObjects / 4) == hot ? 10 : 1;
-    }
+    job.heat_quarter(w / 2 % 4, 1);
     job.window();
     if (w > 20) most = std::max(most, job.uncovered.times());
     if (w % 2 == 1) job.swap_by_looks(2);
@@ -170,16 +160,10 @@ TEST(Uncovered, AJobThatGetsFasterTellsTheSame) {
 
 TEST(Uncovered, WhatIsHiddenNoMoreIsForgotten) {
   Job job;
-  for (int w = 0; w < 200; ++w) {
-    job.window();
-    if (w % 4 == 3) job.swap_by_looks(8);
-  }
+  job.play(200, 8);
   EXPECT_GT(job.uncovered.times(), 4);
   job.hides = 1;
-  for (int w = 0; w < 80; ++w) {
-    job.window();
-    if (w % 4 == 3) job.swap_by_looks(8);
-  }
+  job.play(80, 8);
   EXPECT_LT(job.uncovered.times(), 1.3);
 }
 
@@ -198,29 +182,20 @@ TEST(Uncovered, WhatMovesBackAtOnceTellsNothing) {
 
 TEST(Uncovered, NonsenseIsHandedOn) {
   Job job;
-  for (int w = 0; w < 20; ++w) {
-    job.window();
-    if (w % 4 == 3) job.swap_by_looks(4);
-  }
+  job.play(20, 4);
   for (const double none : {0.0, -1.0, std::numeric_limits<double>::infinity(),
                             std::numeric_limits<double>::quiet_NaN()}) {
     for (ObjectView& one : job.objects) one.loads = none;
-    View view;
-    view.objects = job.objects;
-    view.tiers = job.tiers;
-    EXPECT_EQ(job.uncovered.see(view).objects.data(), job.objects.data());
+    EXPECT_EQ(job.uncovered.see(job.view()).objects.data(), job.objects.data());
   }
   job.objects[1].loads = 1e300;
   job.objects[3].loads = 1e-300;
   for (ObjectView& one : job.objects) {
     if (std::isnan(one.loads)) one.loads = 0;
   }
-  View view;
-  view.objects = job.objects;
-  view.tiers = job.tiers;
   for (int w = 0; w < 20; ++w) {
     job.objects[1].tier = w % 8 < 4 ? 0 : 1;
-    job.uncovered.see(view);
+    job.uncovered.see(job.view());
     EXPECT_GE(job.uncovered.times(), 1);
     EXPECT_LE(job.uncovered.times(), 16);
   }

@@ -4,7 +4,8 @@
 
 #include <cmath>
 #include <random>
-#include <vector>
+
+#include "tests/agent/two_tiers_view.h"
 
 namespace thermocline {
 namespace {
@@ -15,20 +16,11 @@ constexpr double kLoads = 1000;  // that one sample stands for
 // 64 regions in slow memory but for the first eight; the upper half are a
 // chase, whose loads wait for all of memory's latency, the lower half are
 // fetched ahead and wait for a twentieth of it. Each is loaded alike.
-struct Job {
-  std::vector<ObjectView> objects;
-  TierView tiers[2] = {{8 << 18, 8 << 18, 100, 100, 1e10, 1e10},
-                       {1 << 30, 56 << 18, 300, 300, 1e9, 1e9}};
+struct Job : TwoTiersView {
   Weighed weighed;
   std::mt19937_64 rng{7};
 
-  Job() {
-    for (ObjectId i = 0; i < kObjects; ++i) {
-      objects.push_back({.id = i,
-                         .bytes = Bytes{1} << 18U,
-                         .tier = i < 8 ? TierId{0} : TierId{1}});
-    }
-  }
+  Job() : TwoTiersView(kObjects, [](ObjectId i) { return i < 8; }) {}
   static double latency(const ObjectView& one) {
     return one.tier == 0 ? 100 : 300;
   }
@@ -42,11 +34,7 @@ struct Job {
           static_cast<double>(rng() % 1000) < 1000 * waits(one.id);
       one.waited = told && waited ? 2 * kLoads * latency(one) : 0;
     }
-    View view;
-    view.window_ns = 50'000'000;
-    view.objects = objects;
-    view.tiers = tiers;
-    return weighed.see(view);
+    return weighed.see(view());
   }
 };
 
@@ -100,11 +88,7 @@ TEST(Weighed, BeginsLikeItsNeighbours) {
   }
   job.objects.push_back(
       {.id = kObjects, .bytes = Bytes{1} << 18U, .loads = kLoads, .tier = 1});
-  View view;
-  view.window_ns = 50'000'000;
-  view.objects = job.objects;
-  view.tiers = job.tiers;
-  const View out = job.weighed.see(view);
+  const View out = job.weighed.see(job.view());
   EXPECT_GT(out.objects[kObjects].loads, kLoads);
 }
 
