@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 
 namespace thermocline {
 namespace {
 
 constexpr std::streamoff kLongestComment = 80;
+constexpr std::string_view kZip = "PK\3\4";
 
 }  // namespace
 
@@ -21,7 +23,10 @@ std::string archive_kind(const std::string& path) {
   for (const std::string kind : {kAgentKind, kCheckpointKind}) {
     if (end.find("thermocline " + kind + " ") != std::string::npos) return kind;
   }
-  return {};
+  std::string begin(kZip.size(), 0);
+  file.seekg(0);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin == kZip ? kNoneOfOurs : "";
 }
 
 }  // namespace thermocline

@@ -166,7 +166,12 @@ void print_text(const std::string& file, const ReadTrace& read) {
 // goes to `all`.
 Status show_archive(const std::string& file, const std::string& kind, bool json,
                     nlohmann::ordered_json& all) {
-  if (kind != "agent") {
+  if (kind == kNoneOfOurs) {
+    return corrupt(file +
+                   ": an archive, but no agent, or one that was cut off; train "
+                   "again with thermocline train");
+  }
+  if (kind != kAgentKind) {
     return invalid(file + " is the " + kind +
                    " of a training, not a trace or an agent; go on with "
                    "thermocline train --resume");

@@ -50,6 +50,8 @@ TEST_F(TrainCommand, ShowsAnAgentsPapers) {
   EXPECT_EQ(archive_kind(file("agent.pt")), "agent");
   EXPECT_EQ(archive_kind(file("slow.trace")), "");
   EXPECT_EQ(archive_kind(file("none")), "");
+  std::ofstream(file("cut.pt")) << slurp(file("agent.pt")).substr(0, 5000);
+  EXPECT_EQ(archive_kind(file("cut.pt")), kNoneOfOurs);
   const Json papers =
       Json::parse(run("--show agent.pt --json").out, nullptr, false);
   ASSERT_TRUE(papers.is_object());

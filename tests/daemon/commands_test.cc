@@ -216,6 +216,8 @@ TEST_F(Commands, InfoAndExportReadWhatPrecedesTheDamage) {
   expect_refused({"info", scratch / "two.json"}, {"two.json", "trace"});
   expect_refused({"export", "--csv", scratch / "none.trace"}, {"none.trace"});
   expect_refused({"info", scratch / "."}, {scratch / "."});
+  std::ofstream(scratch / "cut.pt") << "PK\3\4, and the rest is lost";
+  expect_refused({"info", scratch / "cut.pt"}, {"cut.pt", "cut off", "train"});
 }
 
 TEST_F(Commands, TrainRefusesWhatIsNotATrace) {
