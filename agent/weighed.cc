@@ -67,9 +67,9 @@ void Weighed::take_in(const View& view) {
   }
   sums_.resize(view.objects.size() + 1);
   for (std::size_t i = 0; i < view.objects.size(); ++i) {
-    sums_[i + 1] = {
-        sums_[i].waited + slow_[i].waited + longer_ * fast_[i].waited,
-        sums_[i].modelled + slow_[i].modelled + fast_[i].modelled};
+    const Evidence own = of(i);
+    sums_[i + 1] = {sums_[i].waited + own.waited,
+                    sums_[i].modelled + own.modelled};
   }
 }
 
@@ -86,10 +86,10 @@ void Weighed::weigh(std::vector<ObjectView>& objects) const {
     const double near = (to.waited - from.waited + like_all * all) /
                         (to.modelled - from.modelled + like_all);
     const double like_near = kLikeNear * sample_ns_;
-    const double own =
-        (slow_[i].waited + longer_ * fast_[i].waited + like_near * near) /
-        (slow_[i].modelled + fast_[i].modelled + like_near);
-    const double weight = std::clamp(own / all, kLeast, kMost);
+    const Evidence own = of(i);
+    const double ratio =
+        (own.waited + like_near * near) / (own.modelled + like_near);
+    const double weight = std::clamp(ratio / all, kLeast, kMost);
     one.loads *= weight;
     one.stores *= weight;
   }

@@ -28,15 +28,17 @@ void Managed::set_policy(std::unique_ptr<Policy> policy) {
   policy_watch_ = {};
 }
 
+void Managed::grow_counts() {
+  for (auto* counts : {&loads_, &stores_, &waited_}) {
+    counts->resize(target_.size());
+  }
+}
+
 bool Managed::count(const Sample& sample) {
   const auto id = target_.find(sample.address);
   if (!id) return false;
   if (from_cache(sample)) return true;
-  if (loads_.size() <= *id) {
-    loads_.resize(target_.size());
-    stores_.resize(target_.size());
-    waited_.resize(target_.size());
-  }
+  if (loads_.size() <= *id) grow_counts();
   waited_[*id] += static_cast<double>(sample.period) *
                   static_cast<double>(sample.retire_latency);
   auto& counts = sample.access == Access::kStore ? stores_ : loads_;
@@ -70,15 +72,12 @@ void Managed::adapt() {
   if (!target_.adapts() || samples_ == 0 || in_flight()) return;
   const double sample = sampled_ / static_cast<double>(samples_);
   std::vector<double> samples(target_.size());
-  loads_.resize(target_.size());
-  stores_.resize(target_.size());
+  grow_counts();
   for (std::size_t id = 0; id < samples.size(); ++id) {
     samples[id] = (loads_[id] + stores_[id]) / sample;
   }
   const auto wholes = target_.adapt(samples);
-  for (auto* counts : {&loads_, &stores_, &waited_}) {
-    counts->resize(target_.size());
-  }
+  grow_counts();
   find_neighbours();
   for (const auto& parts : wholes) {
     for (auto* counts : {&loads_, &stores_, &waited_}) {
@@ -130,9 +129,7 @@ void Managed::meet_neighbours(ObjectId id) {
 }
 
 void Managed::look(const Capacities& capacities) {
-  loads_.resize(target_.size());
-  stores_.resize(target_.size());
-  waited_.resize(target_.size());
+  grow_counts();
   objects_.resize(target_.size());
   find_neighbours();
   totals_.accesses = 0;

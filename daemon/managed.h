@@ -168,6 +168,7 @@ class Managed {
   void adapt();
   void remember_accesses();
   ObjectId after(ObjectId id) const;
+  void grow_counts();  // to as many as there are regions
   void find_neighbours();
   void meet_neighbours(ObjectId id);
   void look(const Capacities& capacities);

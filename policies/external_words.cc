@@ -11,7 +11,7 @@ constexpr int kDeepest = 8;
 
 bool same(const ObjectView& a, const ObjectView& b) {
   return a.bytes == b.bytes && a.tier == b.tier && a.loads == b.loads &&
-         a.stores == b.stores && a.movable == b.movable;
+         a.stores == b.stores && a.movable == b.movable && a.waited == b.waited;
 }
 
 json tiers_json(const View& view) {
@@ -102,6 +102,8 @@ std::string RequestWriter::write(const View& view) {
                        {"loads", now.loads},
                        {"stores", now.stores},
                        {"movable", now.movable}});
+    told_waits_ = told_waits_ || now.waited > 0;
+    if (told_waits_) objects.back()["waited_cycles"] = now.waited;
   }
   const json out = {
       {"v", kExternalVersion},        {"op", "decide"},

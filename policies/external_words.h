@@ -37,6 +37,7 @@ class RequestWriter {
   std::uint64_t sequence_ = 0;
   std::size_t next_ = 0;          // where to go on looking for changes
   std::vector<ObjectView> told_;  // by id, as last told
+  bool told_waits_ = false;       // whether the processor ever has
 };
 
 // A move as the program wishes it; it may leave out `from`.

@@ -97,6 +97,20 @@ TEST_F(External, IsToldEverythingAndThenWhatHasChanged) {
   EXPECT_THAT(told, testing::UnorderedElementsAre(1, 3));
 }
 
+TEST_F(External, IsToldWhatTheCoreWaitedWhereTheProcessorTells) {
+  make();
+  decide();
+  EXPECT_FALSE(asked["objects"][1].contains("waited_cycles"));
+  hand.objects[1].waited = 3000;
+  decide();
+  ASSERT_EQ(asked["objects"].size(), 1u);
+  EXPECT_EQ(asked["objects"][0]["waited_cycles"], 3000);
+  hand.objects[1].waited = 0;
+  decide();
+  ASSERT_EQ(asked["objects"].size(), 1u);
+  EXPECT_EQ(asked["objects"][0]["waited_cycles"], 0);
+}
+
 TEST_F(External, IsToldOfTheRestNextTime) {
   make({{"objects", 2}});
   decide();
