@@ -17,6 +17,36 @@ Played play_from(const World& world, Episode episode, Episode::Start start,
   return out;
 }
 
+// What finds no room where those that cost most per byte are taken first, the
+// last of them in part.
+double without_room(const World& world, std::vector<WindowAccess> costs,
+                    double room) {
+  const auto bytes = [&](const WindowAccess& one) {
+    return static_cast<double>(world.bytes[one.object]);
+  };
+  std::sort(costs.begin(), costs.end(),
+            [&](const WindowAccess& a, const WindowAccess& b) {
+              return a.cost * bytes(b) > b.cost * bytes(a);
+            });
+  double left = 0;
+  for (const WindowAccess& one : costs) {
+    const double share = std::min(1.0, room / std::max(1.0, bytes(one)));
+    room -= share * bytes(one);
+    left += (1 - share) * one.cost;
+  }
+  return left;
+}
+
+double room_of(const World& world, const Episode& episode) {
+  return static_cast<double>(world.footprint()) *
+         std::max(0.0, episode.capacity);
+}
+
+// Between the two fastest tiers, of the way to the slowest.
+double gap_ns(const World& world, const World::Window& window) {
+  return world.slowness[1] * std::max(0.0, window.slow_ns - window.fast_ns);
+}
+
 }  // namespace
 
 const Played& Comparison::of(const std::string& policy) const {
@@ -50,33 +80,32 @@ Played play(const World& world, const Episode& episode, const Scorer& scorer,
 }
 
 double free_moves_bound_ns(const World& world, const Episode& episode) {
-  const double capacity =
-      static_cast<double>(world.footprint()) * std::max(0.0, episode.capacity);
-  // Between the two fastest tiers, of the way to the slowest.
-  const double gained = world.slowness[1];
+  const double room = room_of(world, episode);
   const std::size_t last = episode.end(world);
   double sum = 0;
   for (std::size_t w = episode.first; w < last; ++w) {
     const World::Window& window = world.windows[w];
-    const double gap = std::max(0.0, window.slow_ns - window.fast_ns);
-    auto order = window.accesses;
-    const auto bytes = [&](const WindowAccess& one) {
-      return static_cast<double>(world.bytes[one.object]);
-    };
-    std::sort(order.begin(), order.end(),
-              [&](const WindowAccess& a, const WindowAccess& b) {
-                return a.cost * bytes(b) > b.cost * bytes(a);
-              });
-    double room = capacity;
-    double slow = 0;  // share of the cost that finds no room
-    for (const WindowAccess& one : order) {
-      const double share = std::min(1.0, room / std::max(1.0, bytes(one)));
-      room -= share * bytes(one);
-      slow += (1 - share) * one.cost;
-    }
-    sum += std::min(window.slow_ns, window.fast_ns) + gap * gained * slow;
+    sum += std::min(window.slow_ns, window.fast_ns) +
+           gap_ns(world, window) * without_room(world, window.accesses, room);
   }
   return sum;
+}
+
+double static_bound_ns(const World& world, const Episode& episode) {
+  std::vector<WindowAccess> all(world.bytes.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].object = static_cast<ObjectId>(i);
+  }
+  const std::size_t last = episode.end(world);
+  double sum = 0;
+  for (std::size_t w = episode.first; w < last; ++w) {
+    const World::Window& window = world.windows[w];
+    sum += std::min(window.slow_ns, window.fast_ns);
+    for (const WindowAccess& one : window.accesses) {
+      all[one.object].cost += gap_ns(world, window) * one.cost;
+    }
+  }
+  return sum + without_room(world, std::move(all), room_of(world, episode));
 }
 
 Scorer greedy_scorer() {

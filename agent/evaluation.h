@@ -49,6 +49,11 @@ Played play(const World& world, const Episode& episode, const Decide& decide);
 /// the fastest count as the second.
 double free_moves_bound_ns(const World& world, const Episode& episode);
 
+/// The same of placements that stay: who knew all costs and had put the objects
+/// that gain most per byte into the fastest tier before the first window. What
+/// moves may be faster.
+double static_bound_ns(const World& world, const Episode& episode);
+
 /// One episode under the scorer (none: nothing moves).
 Played play(const World& world, const Episode& episode, const Scorer& scorer,
             const Packer& packer, double hysteresis);

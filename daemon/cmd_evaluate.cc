@@ -115,8 +115,13 @@ void add_evaluate(CLI::App& root, Outcome& outcome) {
       "Compare policies on recorded traces, without the machine: the time of a "
       "step (traces with tensors) or of the run (traces with samples), the "
       "share of the gap between first_touch and all_fast that each closes, "
-      "what it moves, how long it takes to decide, and bounds that none can "
-      "beat.");
+      "what it moves, how long it takes to decide, and bounds.");
+  command->footer(
+      "In brackets is what no policy does: all memory slow or fast; `bound "
+      "without moves`, the best of what stays, put there before the job began; "
+      "`clairvoyant`, who knows the future and pays the moves, from where "
+      "first touch left things; `bound, moves paid` and `bound`, which none "
+      "can beat whose moves are paid, or free.");
   given->add_to(*command);
   command->add_option("--tuned", given->tuned,
                       "options found by `thermocline tune`: shown beside the "

@@ -196,6 +196,7 @@ EvaluatedShare bounds(const EvaluatedJob& job, double share) {
         smaller_than_meant(job.world->tiers, job.world->footprint(), out.fast);
     const Episode episode = episode_of(*job.world, share, 0);
     out.bound_ns = free_moves_bound_ns(*job.world, episode);
+    out.static_bound_ns = static_bound_ns(*job.world, episode);
     const std::size_t cells =
         job.world->bytes.size() * job.world->windows.size();
     if (cells > kMostCells) {

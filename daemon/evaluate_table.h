@@ -52,7 +52,7 @@ struct EvaluatedShare {
   double share = 0;  // of the job's peak, in the fastest tier
   Bytes fast = 0;
   double bound_ns = 0;                    // any moves, free
-  std::optional<double> static_bound_ns;  // no moves; of tensors only
+  std::optional<double> static_bound_ns;  // placements that stay
   std::optional<double> paid_bound_ns;    // moves paid, future known; of pages
   std::optional<double> clairvoyant_ns;   // one that packing reaches so
   std::string note;  // what is missing, or not as a user would think

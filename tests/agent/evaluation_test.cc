@@ -46,6 +46,42 @@ TEST(FreeMovesBound, FollowsWhatIsHot) {
               1);
 }
 
+TEST(StaticBound, IsTheBestPlacementThatStays) {
+  const auto hot = [](std::size_t w) {
+    return std::vector<ObjectId>{static_cast<ObjectId>(w % 5 == 0 ? 2 : w % 4)};
+  };
+  const World world = toy_world(4, 12, 0.5e6, hot);
+  for (std::size_t fast = 0; fast <= 4; ++fast) {
+    const Episode episode = with_room_for(fast, 4);
+    double best = world.slow_ns();
+    for (unsigned placed = 0; placed < 16; ++placed) {
+      if (static_cast<std::size_t>(__builtin_popcount(placed)) > fast) continue;
+      double time = 0;
+      for (const World::Window& window : world.windows) {
+        time += window.fast_ns;
+        for (const WindowAccess& one : window.accesses) {
+          const bool slow = (placed >> one.object & 1U) == 0;
+          if (slow) time += one.cost * (window.slow_ns - window.fast_ns);
+        }
+      }
+      best = std::min(best, time);
+    }
+    EXPECT_NEAR(static_bound_ns(world, episode), best, 1);
+    EXPECT_GE(static_bound_ns(world, episode),
+              free_moves_bound_ns(world, episode) - 1);
+  }
+}
+
+TEST(StaticBound, FillsTheRestWithAPart) {
+  const World world = toy_world(2, 4, 0, [](std::size_t w) {
+    return std::vector<ObjectId>{static_cast<ObjectId>(w % 2)};
+  });
+  Episode episode = with_room_for(1, 2);
+  episode.capacity = 0.75;
+  EXPECT_NEAR(static_bound_ns(world, episode),
+              (3 * world.fast_ns() + world.slow_ns()) / 4, 1);
+}
+
 TEST(Play, AsksForDecisionsOnceAStep) {
   const World world =
       toy_world(2, 5, 0, [](std::size_t) { return std::vector<ObjectId>{1}; });

@@ -53,6 +53,7 @@ TEST_F(Evaluate, PageJobsHaveTheSameColumns) {
   EXPECT_EQ(job["all_slow_ns"], 400'000'000);
   const json& share = job["shares"][0];
   EXPECT_GE(share["policies"].size(), 4u);
+  EXPECT_LE(share["bound_ns"], share["static_bound_ns"]);
   for (const json& row : share["policies"]) {
     ASSERT_FALSE(row.contains("error")) << row;
     EXPECT_GE(row["time_ns"].get<double>(), share["bound_ns"].get<double>());
