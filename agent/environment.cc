@@ -19,14 +19,14 @@ std::size_t below(std::mt19937_64& rng, std::size_t n) {
 }  // namespace
 
 Episode Episode::random(const World& world, std::size_t first, std::size_t last,
-                        std::mt19937_64& rng) {
+                        std::mt19937_64& rng, std::mt19937_64& length) {
   Episode out;
   const std::size_t windows = last - first;
-  out.group = 1 + below(rng, std::clamp<std::size_t>(windows / 8, 1, 4));
+  out.group = 1 + below(length, std::clamp<std::size_t>(windows / 8, 1, 4));
   // Half of the episodes see the job from its beginning, as a daemon that
   // starts it does.
   out.first = first;
-  if (below(rng, 2) == 0) out.first += below(rng, windows - windows / 3);
+  if (below(length, 2) == 0) out.first += below(length, windows - windows / 3);
   out.last = last;
   const std::size_t start = below(rng, 4);
   out.start = start < 2    ? Start::kFirstTouch

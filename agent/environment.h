@@ -60,9 +60,10 @@ struct Episode {
     return (end(world) - first + group - 1) / group;
   }
 
-  /// One for training: capacity 20 to 80 %, all else drawn as well.
+  /// One for training: capacity 20 to 80 %, all else drawn as well; where it
+  /// begins and how often is decided, by `length`.
   static Episode random(const World& world, std::size_t first, std::size_t last,
-                        std::mt19937_64& rng);
+                        std::mt19937_64& rng, std::mt19937_64& length);
 };
 
 class Environment {

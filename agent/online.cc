@@ -81,7 +81,7 @@ void OnlineLearner::Impl::fit_to_job(Episode& episode, double spread) const {
 
 void OnlineLearner::Impl::begin_lesson() {
   world = recent.world();
-  Episode episode = Episode::random(world, 0, world.windows.size(), rng);
+  Episode episode = Episode::random(world, 0, world.windows.size(), rng, rng);
   fit_to_job(episode, 0.8 + 0.4 * static_cast<double>(rng() >> 11) * 0x1p-53);
   episode.keep = 1;
   lesson.emplace(world, episode, kFrameObjects, packer, *learner);

@@ -18,6 +18,15 @@ Scorer scorer_of(Learner& learner) {
   };
 }
 
+// Decisions to a learning step. In a team two, for then they exchange gradients
+// half as often.
+std::size_t together(const Team* team) { return team == nullptr ? 1 : 2; }
+
+TrainingOptions of_one_step(TrainingOptions options, const Team* team) {
+  options.batch_frames *= static_cast<std::int64_t>(together(team));
+  return options;
+}
+
 // Every figure of a world that learning reckons with.
 bool finite(const World& world) {
   const auto good = [](double value) { return std::isfinite(value); };
@@ -70,7 +79,7 @@ Trainer::Trainer(std::vector<World> worlds, const TrainingOptions& options,
       seed_(seed),
       packer_(std::move(packer)),
       team_(team),
-      learner_(make_learner(options, seed)),
+      learner_(make_learner(of_one_step(options, team), seed)),
       trials_(worlds_, options.holdout) {
   CHECK(check_worlds(worlds_).has_value());
   if (team_ == nullptr) return;
@@ -106,15 +115,20 @@ double Trainer::run_episode() {
   std::mt19937_64 rng(learner_->draw());
   const std::size_t which = rng() % worlds_.size();
   std::size_t windows = trained_windows(worlds_[which], options_.holdout);
+  // In a team each plays an episode of its own, but all about as long: who has
+  // played on would be waited for by all.
+  std::mt19937_64 of_all(seed_);
+  of_all.discard(4 * static_cast<std::uint64_t>(episode_));
+  std::mt19937_64& length = team_ == nullptr ? rng : of_all;
   std::optional<World> longer;
-  if (rng() % 2 == 0) {
+  if (length() % 2 == 0) {
     longer = worlds_[which];
     longer->windows.resize(windows);
     longer = longer->repeated(static_cast<std::size_t>(options_.repeat));
     windows = longer->windows.size();
   }
   const World& world = longer ? *longer : worlds_[which];
-  const Episode episode = Episode::random(world, 0, windows, rng);
+  const Episode episode = Episode::random(world, 0, windows, rng, length);
   const double progress =
       std::min(1.0, static_cast<double>(episode_) /
                         static_cast<double>(options_.episodes));
@@ -125,11 +139,13 @@ double Trainer::run_episode() {
   Lesson lesson(world, episode, options_.frame_objects, packer_, *learner_);
   // In a team all learn equally often; who is done with playing goes on
   // learning from what it remembers.
-  double steps = static_cast<double>(episode.steps(world) - 1);
+  const std::size_t a_step = together(team_);
+  double steps = std::ceil(static_cast<double>(episode.steps(world) - 1) /
+                           static_cast<double>(a_step));
   if (team_ != nullptr) static_cast<void>(team_->most({&steps, 1}));
   double totals[] = {0, 0, 0};  // decisions, returns, losses
   for (double step = 0; step < steps; step += 1) {
-    if (!lesson.done()) {
+    for (std::size_t i = 0; i < a_step && !lesson.done(); ++i) {
       lesson.step(epsilon);
       totals[0] += 1;
     }

@@ -113,7 +113,7 @@ TEST(Environment, RandomEpisodesAreLegalAndRepeat) {
   const World world = training_job(3);
   std::mt19937_64 rng(5);
   for (int i = 0; i < 50; ++i) {
-    const Episode episode = Episode::random(world, 0, 45, rng);
+    const Episode episode = Episode::random(world, 0, 45, rng, rng);
     const auto one = play(world, episode, greedy_scorer(), pack_full, 0.2);
     const auto two = play(world, episode, greedy_scorer(), pack_full, 0.2);
     EXPECT_EQ(one.time_ns, two.time_ns);
