@@ -152,6 +152,50 @@ TEST(Dqn, TheHookDecidesWhatIsApplied) {
   EXPECT_EQ(empty.weights(), hooked.weights());
 }
 
+// What is applied is how the loss changes with each weight, by differences of
+// the loss itself. The last step of an episode: targets hang on no weight.
+TEST(Dqn, GradientsAreThoseOfTheLoss) {
+  for (const char* algorithm : {"dqn", "forecast"}) {
+    TrainingOptions given = options(0.9);
+    given.algorithm = algorithm;
+    std::vector<float> at = Dqn(given, 5).weights();
+    std::mt19937_64 rng(9);
+    for (float& one : at) one += static_cast<float>(rng() % 200) / 1000 - 0.1F;
+    std::vector<float> gradients;
+    const auto loss = [&](const std::vector<float>& weights) {
+      Dqn learner(given, 5);
+      learner.set_weights(weights);
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        Frame one = frame(i, 0.4F);
+        one.last = 1;
+        learner.remember(one);
+      }
+      learner.set_gradient_hook([&](std::span<float> all) {
+        gradients.assign(all.begin(), all.end());
+      });
+      return learner.learn(0);
+    };
+    loss(at);
+    const std::vector<float> right = gradients;
+    double most = 0;
+    for (const float one : right) {
+      most = std::max(most, std::abs(static_cast<double>(one)));
+    }
+    ASSERT_GT(most, 0.01) << algorithm;
+    for (std::size_t i = 0; i < at.size(); i += 7) {
+      constexpr float kStep = 1.0F / 256;
+      std::vector<float> more = at;
+      std::vector<float> less = at;
+      more[i] += kStep;
+      less[i] -= kStep;
+      const double slope =
+          (loss(more) - loss(less)) / static_cast<double>(more[i] - less[i]);
+      EXPECT_NEAR(static_cast<double>(right[i]), slope, 0.01 * most)
+          << algorithm << " weight " << i;
+    }
+  }
+}
+
 TEST(Dqn, GoesOnFromWeights) {
   Dqn one(options(0.5), 1);
   Dqn other(options(0.5), 2);
