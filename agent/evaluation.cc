@@ -100,9 +100,10 @@ double static_bound_ns(const World& world, const Episode& episode) {
   double sum = 0;
   for (std::size_t w = episode.first; w < last; ++w) {
     const World::Window& window = world.windows[w];
+    const double gap = gap_ns(world, window);
     sum += std::min(window.slow_ns, window.fast_ns);
     for (const WindowAccess& one : window.accesses) {
-      all[one.object].cost += gap_ns(world, window) * one.cost;
+      all[one.object].cost += gap * one.cost;
     }
   }
   return sum + without_room(world, std::move(all), room_of(world, episode));

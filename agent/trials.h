@@ -51,7 +51,7 @@ class Trials {
   Trials(const std::vector<World>& worlds, double holdout);
 
   const std::vector<Trial>& all() const { return all_; }
-  /// Plays every `stride`-th trial from `first`.
+  /// Plays part `first` of `stride`; each takes about as long.
   Judged judge(const Scorer& scorer, const Packer& packer,
                std::size_t first = 0, std::size_t stride = 1);
 
